@@ -1,0 +1,103 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+/// Settings of every Swift target: language mode 6, memory safety spelled out, warnings are errors.
+let house: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .strictMemorySafety(),
+    .treatAllWarnings(as: .error),
+    .enableExperimentalFeature("Lifetimes"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+/// Modules that decide and do no I/O.
+///
+/// Each may import `NetworkTypes`.
+let pure: [Target] = [
+    swift("NetworkTypes", []),
+    swift("VarlinkCore", []),
+    swift("ControlAPI", ["NetworkTypes"], resources: [.embedInCode("Interfaces")]),
+    swift("WireGuardCore", ["NetworkTypes"]),
+    swift("WireGuardConfig", ["ControlAPI", "NetworkTypes"]),
+]
+
+/// What every host module, part and program may import beside its own row.
+let base: [Target.Dependency] = ["NetworkTypes", "CShims", "LinuxSystem", "Journal", "EventLoop"]
+
+/// Modules that act on the machine and hold no policy.
+let host: [Target] = [
+    swift("LinuxSystem", ["CShims", "NetworkTypes"]),
+    swift("Journal", ["CSystemd", "CShims", "LinuxSystem"]),
+    swift("EventLoop", ["CShims", "LinuxSystem"]),
+    swift("Netlink", ["CMnl", "CShims", "LinuxSystem", "NetworkTypes"]),
+    swift("TunnelCrypto", ["CCrypto", "CSodium", "CShims", "LinuxSystem", "NetworkTypes"]),
+    swift("VarlinkSocket", base + ["VarlinkCore"]),
+    swift("PacketIO", base),
+    swift("HostNetwork", base + ["Netlink", "CAres"]),
+]
+
+/// The pieces that programs are put together from.
+let parts: [Target] = [
+    swift("Keychain", base + ["TunnelCrypto", "ControlAPI"]),
+    swift("ControlDaemon", base + ["Keychain", "ControlAPI", "VarlinkCore", "VarlinkSocket", "HostNetwork"]),
+    swift("ControlClient", base + ["ControlAPI", "VarlinkCore", "VarlinkSocket"]),
+    swift("CommandLineTool", base + ["ControlClient", "ControlAPI", "WireGuardConfig", "HostNetwork", "TunnelCrypto"]),
+    swift("ProviderRuntime", base + ["ControlAPI", "VarlinkCore", "VarlinkSocket", "PacketIO"]),
+    swift(
+        "WireGuardProvider",
+        base + [
+            "WireGuardCore", "WireGuardConfig", "TunnelCrypto", "ControlAPI", "ProviderRuntime", "PacketIO",
+        ]
+    ),
+]
+
+let programs: [Target] = [
+    program("tunneld", base + ["ControlDaemon"]),
+    program("tunnelctl", base + ["CommandLineTool"]),
+    program("tunnel-provider-wireguard", base + ["WireGuardProvider", "ProviderRuntime"]),
+]
+
+/// C: one shim target for what Swift can't import; the rest are module maps only.
+let c: [Target] = [
+    .target(name: "CShims", cSettings: [.define("_GNU_SOURCE"), .unsafeFlags(["-Werror"])]),
+    .systemLibrary(name: "CMnl", pkgConfig: "libmnl", providers: [.apt(["libmnl-dev"])]),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
+    .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
+]
+
+let tests: [Target] = [
+    test("NetworkTypes", [])
+]
+
+let package = Package(
+    name: "tunneld",
+    products: [
+        .executable(name: "tunneld", targets: ["tunneld"]),
+        .executable(name: "tunnelctl", targets: ["tunnelctl"]),
+        .executable(name: "tunnel-provider-wireguard", targets: ["tunnel-provider-wireguard"]),
+    ],
+    targets: c + pure + host + parts + programs + tests
+)
+
+func swift(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
+    .target(name: name, dependencies: dependencies, resources: resources, swiftSettings: house)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(name: name, dependencies: dependencies, swiftSettings: house)
+}
+
+/// The suite of one module; it sees the module and what the module's own face shows.
+func test(_ module: String, _ others: [Target.Dependency]) -> Target {
+    .testTarget(
+        name: module + "Tests",
+        dependencies: [.init(stringLiteral: module)] + others,
+        exclude: [],
+        swiftSettings: house
+    )
+}
