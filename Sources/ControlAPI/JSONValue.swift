@@ -1,4 +1,4 @@
-package import FoundationEssentials
+import FoundationEssentials
 
 /// A JSON value whose shape only its owner knows: a provider's configuration, the parameters of a call.
 ///
