@@ -71,7 +71,8 @@ let c: [Target] = [
 ]
 
 let tests: [Target] = [
-    test("NetworkTypes", [])
+    test("NetworkTypes", []),
+    test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
 ]
 
 let package = Package(
