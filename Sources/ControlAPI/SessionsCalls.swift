@@ -1,0 +1,107 @@
+/// Parameters and replies of `org.tunneld.Sessions`.
+package enum SessionsCalls {
+    package static let interface = "org.tunneld.Sessions"
+
+    package struct StartParameters: Codable, Sendable {
+        package var identifier: String
+        /// The generation that the client loaded; left out: whatever is stored.
+        package var generation: Int?
+        package var options: [String: JSONValue]?
+        package init(identifier: String, generation: Int?, options: [String: JSONValue]? = nil) {
+            self.identifier = identifier
+            self.generation = generation
+            self.options = options
+        }
+    }
+
+    package struct StartReply: Codable, Sendable {
+        package var session: String
+        package var alreadyRunning: Bool
+        package init(session: String, alreadyRunning: Bool) {
+            self.session = session
+            self.alreadyRunning = alreadyRunning
+        }
+    }
+
+    package struct StopParameters: Codable, Sendable {
+        package var identifier: String
+        /// Ends this session only; left out: the present one.
+        package var session: String?
+        package init(identifier: String, session: String? = nil) {
+            self.identifier = identifier
+            self.session = session
+        }
+    }
+
+    /// `Status`, `Monitor`: one configuration, or with null all that the caller may see.
+    package struct StatusParameters: Codable, Sendable {
+        package var identifier: String?
+        package init(identifier: String? = nil) { self.identifier = identifier }
+    }
+
+    package struct StatusReply: Codable, Sendable {
+        package var sessions: [SessionView]
+        package init(sessions: [SessionView]) { self.sessions = sessions }
+    }
+
+    package struct StatisticsReply: Codable, Sendable {
+        package var identifier: String
+        package var readAt: Timestamp
+        package var counters: CountersView?
+        package var peers: [PeerView]
+        package init(identifier: String, readAt: Timestamp, counters: CountersView?, peers: [PeerView]) {
+            self.identifier = identifier
+            self.readAt = readAt
+            self.counters = counters
+            self.peers = peers
+        }
+    }
+
+    /// One event of `Monitor`; the first one or ones say the present state.
+    package struct Event: Codable, Equatable, Sendable {
+        /// Counts the events of this tunneld; an event never comes twice or out of order.
+        package var sequence: Int
+        package var time: Timestamp
+        package var kind: Kind
+        /// Null only for `ready`.
+        package var identifier: String?
+        package var name: String?
+        package var status: TunnelStatus?
+        package var reason: String?
+        package var error: ControlError?
+        package var snapshot: SessionView?
+
+        package enum Kind: String, Codable, Sendable {
+            /// The present state, at the start of a monitor.
+            case present
+            /// The present state is told whole; what follows is news.
+            case ready
+            /// The status, or how far a start has come, changed.
+            case status
+            /// A configuration was saved, changed or removed.
+            case configuration
+        }
+
+        package init(
+            sequence: Int,
+            time: Timestamp,
+            kind: Kind,
+            identifier: String?,
+            name: String?,
+            status: TunnelStatus?,
+            reason: String?,
+            error: ControlError?,
+            snapshot: SessionView?
+        ) {
+            self.sequence = sequence
+            self.time = time
+            self.kind = kind
+            self.identifier = identifier
+            self.name = name
+            self.status = status
+            self.reason = reason
+            self.error = error
+            self.snapshot = snapshot
+        }
+    }
+}
