@@ -73,6 +73,7 @@ let c: [Target] = [
 let tests: [Target] = [
     test("NetworkTypes", []),
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
+    test("LinuxSystem", ["NetworkTypes"]),
 ]
 
 let package = Package(
