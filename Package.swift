@@ -74,6 +74,7 @@ let tests: [Target] = [
     test("NetworkTypes", []),
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
     test("LinuxSystem", ["NetworkTypes"]),
+    test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
 ]
 
 let package = Package(
