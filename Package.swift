@@ -71,7 +71,9 @@ let c: [Target] = [
 ]
 
 let tests: [Target] = [
+    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
     test("NetworkTypes", []),
+    test("TunnelCrypto", ["TestSupport", "NetworkTypes"], fixtures: true),
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
     test("LinuxSystem", ["NetworkTypes"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
@@ -96,11 +98,13 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 }
 
 /// The suite of one module; it sees the module and what the module's own face shows.
-func test(_ module: String, _ others: [Target.Dependency]) -> Target {
+///
+/// Fixtures are read where they lie in the source tree, so none is copied or embedded.
+func test(_ module: String, _ others: [Target.Dependency], fixtures: Bool = false) -> Target {
     .testTarget(
         name: module + "Tests",
         dependencies: [.init(stringLiteral: module)] + others,
-        exclude: [],
+        exclude: fixtures ? ["Fixtures"] : [],
         swiftSettings: house
     )
 }

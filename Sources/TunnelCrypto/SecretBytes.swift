@@ -1,0 +1,57 @@
+import CSodium
+
+/// Secret bytes with one owner, in libsodium's guarded memory.
+///
+/// The memory is locked (never swapped, as far as `RLIMIT_MEMLOCK` allows), left out of core dumps, stands between guard
+/// pages and is wiped when the owner goes. There is no printable form. Each object takes four pages of address space, one
+/// of them resident: right for keys, wrong for bulk.
+@safe package struct SecretBytes: ~Copyable, @unchecked Sendable {
+    // @unchecked: the memory has one owner; nobody changes it through a borrowed value.
+    private let pointer: UnsafeMutableRawPointer
+    package let count: Int
+
+    /// Memory of `count` zero bytes.
+    package init(zeroCount count: Int) {
+        precondition(count >= 0 && CryptoLibraries.isSodiumReady, "libsodium could not be started")
+        guard let pointer = unsafe sodium_malloc(max(count, 1)) else { preconditionFailure("out of memory") }
+        unsafe pointer.initializeMemory(as: UInt8.self, repeating: 0, count: max(count, 1))
+        unsafe self.pointer = pointer
+        self.count = count
+    }
+
+    /// A copy; wiping the original is its owner's business.
+    package init(copying bytes: RawSpan) {
+        self.init(zeroCount: bytes.byteCount)
+        let pointer = unsafe pointer
+        unsafe bytes.withUnsafeBytes { source in
+            guard let base = source.baseAddress else { return }
+            unsafe pointer.copyMemory(from: base, byteCount: source.count)
+        }
+    }
+
+    /// New random bytes.
+    package init(randomCount count: Int) {
+        self.init(zeroCount: count)
+        unsafe randombytes_buf(pointer, count)
+    }
+
+    deinit { unsafe sodium_free(pointer) }
+
+    /// The bytes, as long as the owner lives.
+    package var bytes: RawSpan {
+        @_lifetime(borrow self)
+        get { unsafe _overrideLifetime(RawSpan(_unsafeStart: pointer, byteCount: count), borrowing: self) }
+    }
+
+    /// Lends the bytes for a change.
+    package mutating func withMutableBytes<R>(_ body: (inout MutableRawSpan) -> R) -> R {
+        var bytes = unsafe MutableRawSpan(_unsafeStart: pointer, byteCount: count)
+        return body(&bytes)
+    }
+
+    /// A second owner with memory of its own.
+    package borrowing func copy() -> SecretBytes { SecretBytes(copying: bytes) }
+
+    /// Whether both hold the same bytes, in a time that depends on nothing but the length.
+    package borrowing func isEqual(to other: RawSpan) -> Bool { ConstantTime.areEqual(bytes, other) }
+}
