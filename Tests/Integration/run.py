@@ -1,4 +1,4 @@
-"""Runs the integration tests: `run.py [--slow] [NAME…]`, one line a test, and at the end `N passed, N failed`.
+"""Runs the integration tests: `run.py [--slow | --guest] [NAME…]`, one line a test, and at the end `N passed, N failed`.
 
 A name is a module, a class or a test ("test_status", "Status.test_idle_is_never_a_failure"). Nothing is skipped.
 """
@@ -106,7 +106,7 @@ def main():
     if os.geteuid() != 0:
         sys.exit("The integration tests make network namespaces: run them as root (sudo).")
     sys.path.insert(0, str(HERE))
-    pattern = "slow_*.py" if slow else "test_*.py"
+    pattern = "guest_*.py" if "--guest" in sys.argv else "slow_*.py" if slow else "test_*.py"
     suite = unittest.TestLoader().discover(str(HERE), pattern=pattern)
     selected = [test for test in tests(suite)
                 if not arguments or any(name in test.id() for name in arguments)]
