@@ -1,0 +1,190 @@
+import NetworkTypes
+
+extension ConfigurationReader {
+    /// Stores a value, which isn't empty, in the present section.
+    mutating func store(_ value: FileValue) {
+        do throws(ValueProblem) {
+            switch value.key {
+            case .address, .dns, .allowedIPs: storeList(value)
+            case .publicKey, .presharedKey, .endpoint, .persistentKeepalive: try storeOfPeer(value)
+            default: try storeOfInterface(value)
+            }
+        } catch {
+            fail(value, error)
+        }
+    }
+
+    private mutating func storeOfInterface(_ value: FileValue) throws(ValueProblem) {
+        switch value.key {
+        case .privateKey:
+            interface.privateKeySlot = nil
+            let slot = try secrets.decode(value.text)
+            if secrets.isZero(slot) { throw ValueProblem("is all zeros", hint: "wg genkey makes a private key.") }
+            interface.privateKeySlot = slot
+            note(value, .kept, "moved to the keychain")
+        case .listenPort:
+            interface.listenPort = try NumberText.parseListenPort(value.text)
+            note(value, .kept, interface.listenPort.map(String.init) ?? "")
+        case .mtu:
+            interface.mtuBytes = try NumberText.parseMTU(value.text)
+            interface.mtu = value
+            note(value, .kept, interface.mtuBytes.map(String.init) ?? "")
+        case .table:
+            let table = try RoutingTable(text: value.text)
+            interface.table = table
+            note(value, .kept, ShownText.isHarmless(table.description.utf8) ? table.description : "a table's name")
+        case .firewallMark:
+            interface.firewallMark = try NumberText.parseFirewallMark(value.text)
+            note(value, .ignored, "kept for export only: tunneld marks its packets by a mark of its own")
+        case .saveConfig:
+            interface.saveConfig = try Self.boolean(value.text)
+            note(value, .ignored, "kept for export only: an imported file is never written to")
+        default:
+            guard let event = value.key.hookEvent else { return }
+            interface.hooks.append(try Hook(event, text: value.text))
+            note(value, .ignored, "kept for display and export only: a hook of an imported file never runs")
+        }
+    }
+
+    private static func boolean(_ text: ArraySlice<UInt8>) throws(ValueProblem) -> Bool {
+        if text.equalsIgnoringCase("true") { return true }
+        if text.equalsIgnoringCase("false") { return false }
+        throw ValueProblem("\(ShownText.of(text)) is neither true nor false")
+    }
+
+    private mutating func storeOfPeer(_ value: FileValue) throws(ValueProblem) {
+        guard var peer = peers.popLast() else { return }
+        defer { peers.append(peer) }
+        switch value.key {
+        case .publicKey:
+            peer.publicKey = nil
+            peer.publicKey = try WireGuardPublicKey(text: value.text)
+            note(value, .kept, "peer \(peers.count + 1)")
+        case .presharedKey:
+            peer.presharedKeySlot = nil
+            let slot = try secrets.decode(value.text)
+            if secrets.isZero(slot) {
+                note(value, .warning, "is all zeros, which means none: taken as none")
+            } else {
+                peer.presharedKeySlot = slot
+                note(value, .kept, "moved to the keychain")
+            }
+        case .endpoint:
+            let endpoint = try PeerEndpoint(text: value.text)
+            peer.endpoint = endpoint
+            let text = endpoint.description
+            note(value, .kept, ShownText.isHarmless(text.utf8) ? text : "a host's name and port \(endpoint.port)")
+            if endpoint.lacksZone {
+                note(value, .warning, "is link-local without a zone; write it as in [fe80::1%eth0]:51820")
+            }
+        default:
+            peer.persistentKeepalive = try NumberText.parseKeepalive(value.text)
+            note(
+                value,
+                .kept,
+                peer.persistentKeepalive.map { $0 == 0 ? "off" : ShownText.count(Int($0), "second") } ?? ""
+            )
+        }
+    }
+
+    // MARK: Lists
+
+    private mutating func storeList(_ value: FileValue) {
+        let items = items(of: value)
+        switch value.key {
+        case .dns: storeDNS(items, of: value)
+        case .address:
+            let prefixes = prefixes(items, of: value) { (text) throws(ValueProblem) in
+                try PrefixText.parseInterfaceAddress(text)
+            }
+            interface.addresses += prefixes
+        default:
+            let prefixes = prefixes(items, of: value) { (text) throws(ValueProblem) in try PrefixText.parse(text) }
+            peers[peers.count - 1].allowedIPs += prefixes.map { ($0, value.line) }
+            for prefix in prefixes where !prefix.isNetwork {
+                note(value, .warning, "\(prefix) has host bits; it is used as \(prefix.network) and exported as typed")
+            }
+        }
+    }
+
+    /// The items of a list: commas separate them, and blanks too, but not in `AllowedIPs` (P02, P11).
+    private mutating func items(of value: FileValue) -> [ArraySlice<UInt8>] {
+        var items: [ArraySlice<UInt8>] = []
+        var empty = 0
+        for part in value.text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+            let item = part.trimmed
+            if item.isEmpty {
+                empty += 1
+            } else if value.key == .allowedIPs {
+                items.append(item)
+            } else {
+                items += item.split(whereSeparator: \.isBlank)
+            }
+        }
+        if empty > 0 { note(value, .warning, "has \(empty) empty item\(empty == 1 ? "" : "s"), left out") }
+        return items
+    }
+
+    private mutating func prefixes(
+        _ items: [ArraySlice<UInt8>],
+        of value: FileValue,
+        _ parse: (ArraySlice<UInt8>) throws(ValueProblem) -> IPPrefix
+    ) -> [IPPrefix] {
+        var prefixes: [IPPrefix] = []
+        var rewritten: [IPPrefix] = []
+        for item in items {
+            do throws(ValueProblem) {
+                let prefix = try parse(item)
+                prefixes.append(prefix)
+                if !item.elementsEqual(prefix.description.utf8) { rewritten.append(prefix) }
+            } catch {
+                fail(value, error, item: item)
+            }
+        }
+        if !rewritten.isEmpty {
+            note(value, .changed, "written as \(Self.listing(rewritten))")
+        } else if !prefixes.isEmpty {
+            note(value, .kept, Self.listing(prefixes))
+        }
+        return prefixes
+    }
+
+    private static func listing(_ prefixes: [IPPrefix]) -> String {
+        let shown = prefixes.prefix(8).map(\.description).joined(separator: ", ")
+        return prefixes.count > 8 ? "\(shown) and \(prefixes.count - 8) more" : shown
+    }
+
+    private mutating func storeDNS(_ items: [ArraySlice<UInt8>], of value: FileValue) {
+        var counts = (servers: 0, search: 0, routeOnly: 0)
+        for item in items {
+            do throws(ValueProblem) {
+                switch try DNSWord(text: item) {
+                case .server(let address):
+                    interface.dns.servers.append(address)
+                    counts.servers += 1
+                case .searchDomain(let domain):
+                    interface.dns.searchDomains.append(domain)
+                    counts.search += 1
+                case .routeOnlyDomain(let domain):
+                    interface.dns.routeOnlyDomains.append(domain)
+                    counts.routeOnly += 1
+                }
+            } catch {
+                fail(value, error, item: item)
+            }
+        }
+        let parts = [
+            (counts.servers, "server"), (counts.search, "search domain"), (counts.routeOnly, "route-only domain"),
+        ]
+        let text = parts.filter { $0.0 > 0 }.map { ShownText.count($0.0, $0.1) }.joined(separator: ", ")
+        if !text.isEmpty { note(value, .kept, text) }
+    }
+}
+
+extension PeerEndpoint {
+    /// Whether it can't be reached for want of a zone (RFC 4007, section 6).
+    fileprivate var lacksZone: Bool {
+        if case .address(.v6(let address), nil) = host { return address.isLinkLocal }
+        return false
+    }
+}
