@@ -76,6 +76,7 @@ let tests: [Target] = [
     test("TunnelCrypto", ["TestSupport", "NetworkTypes"], fixtures: true),
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
     test("LinuxSystem", ["NetworkTypes"]),
+    test("ControlAPI", []),
     test("WireGuardConfig", ["ControlAPI", "NetworkTypes"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
 ]
