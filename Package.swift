@@ -79,6 +79,7 @@ let tests: [Target] = [
     test("ControlAPI", []),
     test("WireGuardConfig", ["ControlAPI", "NetworkTypes"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
+    test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
 ]
 
 let package = Package(
