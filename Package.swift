@@ -78,6 +78,7 @@ let tests: [Target] = [
     test("LinuxSystem", ["NetworkTypes"]),
     test("ControlAPI", []),
     test("WireGuardConfig", ["ControlAPI", "NetworkTypes"]),
+    test("Keychain", ["ControlAPI", "LinuxSystem", "TunnelCrypto"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
     test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
 ]
