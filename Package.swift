@@ -72,7 +72,8 @@ let c: [Target] = [
 
 let tests: [Target] = [
     .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
-    test("NetworkTypes", []),
+    test("NetworkTypes", ["TestSupport"]),
+    test("WireGuardCore", ["TestSupport", "NetworkTypes", "TunnelCrypto"]),
     test("TunnelCrypto", ["TestSupport", "NetworkTypes"], fixtures: true),
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
     test("LinuxSystem", ["NetworkTypes"]),
