@@ -82,6 +82,8 @@ let tests: [Target] = [
     test("Keychain", ["ControlAPI", "LinuxSystem", "TunnelCrypto"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
     test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
+    test("VarlinkCore", []),
+    test("VarlinkSocket", ["VarlinkCore", "LinuxSystem"]),
 ]
 
 let package = Package(
