@@ -71,19 +71,16 @@ let c: [Target] = [
 ]
 
 let tests: [Target] = [
-    .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: house),
-    test("NetworkTypes", ["TestSupport"]),
-    test("WireGuardCore", ["TestSupport", "NetworkTypes", "TunnelCrypto"]),
+    .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: [.define("_GNU_SOURCE")]),
+    .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport", swiftSettings: house),
+    test("NetworkTypes", []),
     test("TunnelCrypto", ["TestSupport", "NetworkTypes"], fixtures: true),
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
     test("LinuxSystem", ["NetworkTypes"]),
     test("ControlAPI", []),
     test("WireGuardConfig", ["ControlAPI", "NetworkTypes"]),
-    test("Keychain", ["ControlAPI", "LinuxSystem", "TunnelCrypto"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
-    test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
-    test("VarlinkCore", []),
-    test("VarlinkSocket", ["VarlinkCore", "LinuxSystem"]),
+    test("PacketIO", ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "TestSupport"]),
 ]
 
 let package = Package(

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 static int result(int value) { return value < 0 ? -errno : value; }
 
@@ -34,4 +36,14 @@ int shim_tun_set_owner(int descriptor, uid_t owner) {
 
 int shim_tun_set_persistent(int descriptor, bool persistent) {
     return result(ioctl(descriptor, TUNSETPERSIST, (unsigned long)persistent));
+}
+
+ssize_t shim_tun_read(int descriptor, void *buffer, size_t capacity) {
+    const ssize_t length = read(descriptor, buffer, capacity);
+    return length < 0 ? -errno : length;
+}
+
+ssize_t shim_tun_write(int descriptor, const struct iovec *parts, int count) {
+    const ssize_t length = writev(descriptor, parts, count);
+    return length < 0 ? -errno : length;
 }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 
 // Offloads that Linux 6.2 added and Debian 12's headers lack (linux/if_tun.h, linux/virtio_net.h of 6.2).
 #ifndef TUN_F_USO4
@@ -36,3 +37,11 @@ int shim_tun_set_owner(int descriptor, uid_t owner);
 
 /// TUNSETPERSIST: whether the interface outlives its last descriptor. 0 or -errno.
 int shim_tun_set_persistent(int descriptor, bool persistent);
+
+
+
+/// Reads one packet: its length with the virtio-net header, or -errno.
+ssize_t shim_tun_read(int descriptor, void *_Nonnull buffer, size_t capacity);
+
+/// Writes one packet, header included, from its parts: its length, or -errno.
+ssize_t shim_tun_write(int descriptor, const struct iovec *_Nonnull parts, int count);

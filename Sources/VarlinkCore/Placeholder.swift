@@ -1,0 +1,1 @@
+// placeholder: deleted by the module's first file
