@@ -4,9 +4,6 @@ import LinuxSystem
 
 /// The runtime folder of one provider: what tunneld left in it, and the paths of the provider's own sockets.
 package struct LaunchFolder: Sendable {
-    /// sun_path holds this many bytes and a NUL (unix(7)).
-    static let longestSocketPath = 107
-
     package let launch: LaunchDocument
     package let controlPath: String
     package let descriptorsPath: String
@@ -17,12 +14,6 @@ package struct LaunchFolder: Sendable {
     package init(directory: String) throws(ControlError) {
         controlPath = directory + "/control"
         descriptorsPath = directory + "/descriptors"
-        guard descriptorsPath.utf8.count <= Self.longestSocketPath else {
-            throw Self.failure(
-                "The path \(descriptorsPath) is longer than \(Self.longestSocketPath) bytes.",
-                remedy: "Use a shorter runtime folder."
-            )
-        }
         do {
             let bytes = try FileSystem.contents(ofFile: directory + "/launch", limit: 64 << 10)
             launch = try JSONDecoder().decode(LaunchDocument.self, from: Data(bytes))

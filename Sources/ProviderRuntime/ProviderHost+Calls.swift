@@ -1,0 +1,120 @@
+import ControlAPI
+import LinuxSystem
+import VarlinkCore
+import VarlinkSocket
+
+/// The methods of `org.tunneld.Provider`, each answered on the control queue.
+extension ProviderHost {
+    /// The first reply has the present state; the requests that wait and the descriptors follow.
+    func attach(_ request: VarlinkRequest) throws {
+        guard request.responder.wantsMore else {
+            throw ControlError(
+                .invalidParameter,
+                "Attach gives more than one reply.",
+                remedy: "Call it with \"more\".",
+                field: "more"
+            )
+        }
+        let process = request.caller.process
+        try seat.claim(request.parameters(), from: process)
+        controlDoor.keepOnly(process)
+        descriptorDoor.keepOnly(process)
+        vault.keepOnly(from: process)
+        reports?.fail(
+            VarlinkError(
+                ControlError(.unavailable, "The provider obeys another tunneld now.", reason: "It attached later.")
+            )
+        )
+        reports = request.responder
+        report(state: currentState(), request: nil)
+        for waiting in requests.unanswered { report(state: nil, request: waiting) }
+        receiveDescriptors()
+        handDescriptors(to: process)
+    }
+
+    func start(_ request: VarlinkRequest) throws {
+        try obey(request)
+        let parameters: ProviderCalls.StartParameters = try request.parameters()
+        let descriptors = try claim(parameters.descriptors, request)
+        let settings = try isolated { try $0.start(parameters, descriptors: descriptors) }
+        isStarted = true
+        handDescriptors(to: request.caller.process)
+        try request.responder.reply(ProviderCalls.SettingsReply(settings: settings))
+    }
+
+    func update(_ request: VarlinkRequest) throws {
+        try obey(request)
+        let parameters: ProviderCalls.UpdateParameters = try request.parameters()
+        let descriptors = try claim(parameters.descriptors, request)
+        let settings = try isolated { try $0.update(parameters.configuration, descriptors: descriptors) }
+        try request.responder.reply(ProviderCalls.SettingsReply(settings: settings))
+    }
+
+    func settingsApplied(_ request: VarlinkRequest) throws {
+        try obey(request)
+        let parameters: ProviderCalls.SettingsAppliedParameters = try request.parameters()
+        try isolated { try $0.settingsApplied(mtu: parameters.mtu) }
+        try request.responder.reply(NoParameters())
+    }
+
+    func supply(_ request: VarlinkRequest) throws {
+        try obey(request)
+        let parameters: ProviderCalls.SupplyParameters = try request.parameters()
+        let descriptors = try claim(parameters.descriptors ?? [], request)
+        let completion = try requests.answer(parameters.request)
+        let result: Result<Supplied, ControlError> =
+            if let error = parameters.error {
+                .failure(error)
+            } else {
+                .success(
+                    Supplied(
+                        addresses: parameters.addresses ?? [],
+                        listenPort: parameters.listenPort,
+                        descriptors: descriptors
+                    )
+                )
+            }
+        completion(result)
+        try request.responder.reply(NoParameters())
+    }
+
+    func pathChanged(_ request: VarlinkRequest) throws {
+        try obey(request)
+        tunnel.assumeIsolated { $0.pathChanged() }
+        try request.responder.reply(NoParameters())
+    }
+
+    func status(_ request: VarlinkRequest) throws {
+        try obey(request)
+        try request.responder.reply(ProviderCalls.StatusReply(state: currentState()))
+    }
+
+    func stop(_ request: VarlinkRequest) throws {
+        try obey(request)
+        let parameters: ProviderCalls.StopParameters = try request.parameters()
+        tunnel.assumeIsolated { $0.stop(reason: parameters.reason) }
+        try request.responder.reply(NoParameters())
+    }
+
+    func ping(_ request: VarlinkRequest) throws {
+        try obey(request)
+        try request.responder.reply(NoParameters())
+    }
+
+    private func obey(_ request: VarlinkRequest) throws(ControlError) { try seat.check(request.caller.process) }
+
+    private func claim(_ labels: [String], _ request: VarlinkRequest) throws(ControlError) -> [String: SharedDescriptor]
+    {
+        receiveDescriptors()
+        return try vault.claim(labels, from: request.caller.process)
+    }
+
+    private func isolated<T: Sendable>(_ body: (isolated Tunnel) throws -> T) throws -> T {
+        try tunnel.assumeIsolated(body)
+    }
+}
+
+extension VarlinkError {
+    /// A `ControlError` as it stands in a reply.
+    init(_ error: ControlError) { self.init(error.varlinkName, error) }
+}

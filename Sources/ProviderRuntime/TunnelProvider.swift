@@ -1,0 +1,60 @@
+package import ControlAPI
+package import LinuxSystem
+
+/// A kind of tunnel, as the provider's process runs it: one object, on the control queue.
+///
+/// The runtime enters it there, synchronously; `unownedExecutor` is that of the link's executor.
+package protocol TunnelProvider: Actor {
+    /// What `--describe` prints; the runtime fills in the path of the program.
+    static var descriptor: ProviderDescriptor { get }
+    /// What `--validate` prints for the object in a configuration's `provider.configuration`.
+    static func validate(_ configuration: JSONValue) -> ProviderDescriptor.Validation
+
+    init(link: ProviderLink)
+
+    /// Gets the tunnel ready but for its network settings.
+    ///
+    /// - Parameter descriptors: those that the call named, by label.
+    /// - Returns: the network settings to apply.
+    /// - Throws: why it can't be; nothing is left half done then, and another start may come.
+    func start(
+        _ parameters: ProviderCalls.StartParameters,
+        descriptors: [String: SharedDescriptor]
+    ) throws(ControlError) -> NetworkSettingsDocument
+
+    /// Applies another configuration to the running tunnel, as differences.
+    ///
+    /// - Throws: why it can't be; nothing has changed then.
+    func update(
+        _ configuration: JSONValue,
+        descriptors: [String: SharedDescriptor]
+    ) throws(ControlError) -> NetworkSettingsDocument
+
+    /// The network settings are in force: the tunnel is ready.
+    func settingsApplied(mtu: Int) throws(ControlError)
+
+    /// The network changed: what was given up or waits is tried at once.
+    func pathChanged()
+
+    /// Everything as it is at this moment.
+    func state() -> ProviderState
+
+    /// What tunneld shall hold duplicates of, by label.
+    func descriptors() -> [(label: String, descriptor: SharedDescriptor)]
+
+    /// Ends the tunnel and wipes its keys; `ProviderLink.Signal.ended` follows.
+    func stop(reason: String)
+}
+
+/// What tunneld supplied for a request.
+package struct Supplied: Sendable {
+    package var addresses: [String]
+    package var listenPort: Int?
+    package var descriptors: [String: SharedDescriptor]
+
+    package init(addresses: [String] = [], listenPort: Int? = nil, descriptors: [String: SharedDescriptor] = [:]) {
+        self.addresses = addresses
+        self.listenPort = listenPort
+        self.descriptors = descriptors
+    }
+}
