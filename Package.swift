@@ -81,6 +81,10 @@ let tests: [Target] = [
     test("WireGuardConfig", ["ControlAPI", "NetworkTypes"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
     test("PacketIO", ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "TestSupport"]),
+    test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
+    test("VarlinkCore", []),
+    test("VarlinkSocket", ["VarlinkCore", "LinuxSystem"]),
+    test("WireGuardProvider", ["ControlAPI", "LinuxSystem", "NetworkTypes", "TunnelCrypto", "WireGuardCore"]),
 ]
 
 let package = Package(

@@ -1,0 +1,92 @@
+import NetworkTypes
+import Testing
+import WireGuardProvider
+
+struct NamedEndpointTests {
+    private let start = Instant.zero + .seconds(100)
+    private let addresses = ["192.0.2.1", "2001:db8::1", "192.0.2.2"].compactMap { IPAddress($0) }
+
+    @Test func `the name is asked for once and its first address called`() {
+        var endpoint = NamedEndpoint(name: "vpn.example", port: 51820)
+        #expect(endpoint.current == nil)
+        let asked = [endpoint.ask(now: start), endpoint.ask(now: start)]
+        #expect(asked == [true, false])
+        let first = endpoint.resolved(addresses, now: start)
+        #expect(first == Endpoint("192.0.2.1:51820"))
+        #expect(endpoint.current == first)
+        #expect(endpoint.deadline == nil)
+    }
+
+    @Test func `each address is tried in turn and then the name is looked up anew`() {
+        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        _ = endpoint.ask(now: start)
+        _ = endpoint.resolved(addresses, now: start)
+        let tried = [endpoint.advance(), endpoint.advance(), endpoint.advance()]
+        #expect(tried == [Endpoint("[2001:db8::1]:1"), Endpoint("192.0.2.2:1"), nil])
+        #expect(endpoint.current == Endpoint("192.0.2.2:1"))
+        let asked = endpoint.ask(now: start)
+        #expect(asked)
+    }
+
+    @Test func `after a silence the new list is begun behind the address that was silent`() {
+        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        _ = endpoint.resolved(addresses, now: start)
+        _ = endpoint.advance()
+        let again = endpoint.resolved(addresses, now: start)
+        #expect(again == Endpoint("192.0.2.2:1"))
+        let tried = [endpoint.advance(), endpoint.advance(), endpoint.advance()]
+        #expect(tried == [Endpoint("192.0.2.1:1"), Endpoint("[2001:db8::1]:1"), nil])
+    }
+
+    @Test func `a name that moved is called at its new address`() throws {
+        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        _ = endpoint.resolved(addresses, now: start)
+        let moved = endpoint.resolved([try #require(IPAddress("198.51.100.7"))], now: start)
+        #expect(moved == Endpoint("198.51.100.7:1"))
+    }
+
+    @Test func `a look-up that fails comes again after 5 s doubling to 60 s`() {
+        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        var now = start
+        var gaps: [Int64] = []
+        for _ in 0..<7 {
+            let asked = endpoint.ask(now: now)
+            #expect(asked)
+            endpoint.failed(now: now)
+            #expect(endpoint.isUnresolved)
+            let again = endpoint.deadline ?? .distantFuture
+            let early = endpoint.ask(now: again + .milliseconds(-1))
+            #expect(!early)
+            gaps.append((again - now).nanoseconds / 1_000_000_000)
+            now = again
+        }
+        #expect(gaps == [5, 10, 20, 40, 60, 60, 60])
+    }
+
+    @Test func `an empty list counts as a failure and keeps the addresses that were known`() {
+        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        _ = endpoint.resolved(addresses, now: start)
+        let none = endpoint.resolved([], now: start)
+        #expect(none == nil)
+        #expect(endpoint.current == Endpoint("192.0.2.1:1"))
+        #expect(endpoint.deadline == start + .seconds(5))
+    }
+
+    @Test func `a change of the network ends the wait after a failure`() {
+        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        _ = endpoint.ask(now: start)
+        endpoint.failed(now: start)
+        endpoint.networkChanged()
+        let asked = endpoint.ask(now: start)
+        #expect(asked)
+    }
+
+    @Test func `addresses that repeat are tried once and too many are left out`() {
+        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        let many = (0..<100).flatMap { [IPAddress.v4(.init(UInt32($0))), .v4(.init(UInt32($0)))] }
+        _ = endpoint.resolved(many, now: start)
+        var tried = 1
+        while endpoint.advance() != nil { tried += 1 }
+        #expect(tried == 16)
+    }
+}
