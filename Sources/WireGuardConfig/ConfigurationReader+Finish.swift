@@ -2,28 +2,31 @@ import NetworkTypes
 
 extension ConfigurationReader {
     /// Checks what no single line shows, and puts the configuration together.
-    consuming func finish(publicKey: (RawSpan) -> WireGuardPublicKey?) throws(ImportErrors) -> ImportResult {
+    consuming func finish(
+        storedPrivateKey: String?,
+        publicKey: (RawSpan) -> WireGuardPublicKey?
+    ) throws(ImportErrors) -> ImportResult {
         noteComments()
-        checkInterface()
+        checkInterface(needsPrivateKey: storedPrivateKey == nil)
         checkPeers()
         guard errors.errors.isEmpty else {
             errors.sort()
             throw errors
         }
         if let slot = interface.privateKeySlot, let own = publicKey(secrets.key(at: slot)) { warnOfOwnKey(own) }
-        let configuration = nameSecrets()
+        let configuration = nameSecrets(storedPrivateKey)
         report.peers = peers.count
         report.sort()
         return ImportResult(configuration: configuration, secrets: secrets, report: report)
     }
 
-    private mutating func checkInterface() {
+    private mutating func checkInterface(needsPrivateKey: Bool) {
         guard let line = interface.line else {
             let hint = "A file begins with [Interface] and its PrivateKey."
             fail(line: 0, ValueProblem("the file has no [Interface] section", hint: hint))
             return
         }
-        if interface.seen[.privateKey] == nil {
+        if needsPrivateKey, interface.seen[.privateKey] == nil {
             let hint = "It must stand in the file: hooks, which could set it, never run."
             fail(line: line, ValueProblem("this [Interface] has no PrivateKey", hint: hint))
         }
@@ -67,13 +70,16 @@ extension ConfigurationReader {
     }
 
     /// The configuration, with a placeholder for each secret.
-    private mutating func nameSecrets() -> WireGuardConfiguration {
+    private mutating func nameSecrets(_ storedPrivateKey: String?) -> WireGuardConfiguration {
+        var privateKey = SecretPlaceholder.privateKey
         if let slot = interface.privateKeySlot {
-            secrets.name(slot, SecretPlaceholder.privateKey)
+            secrets.name(slot, privateKey)
             report.privateKeys = 1
+        } else if let storedPrivateKey {
+            privateKey = storedPrivateKey
         }
         var configuration = WireGuardConfiguration(
-            privateKeyReference: SecretPlaceholder.privateKey,
+            privateKeyReference: privateKey,
             addresses: interface.addresses,
             dns: interface.dns,
             mtu: interface.mtuBytes,

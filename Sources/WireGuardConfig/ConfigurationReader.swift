@@ -23,10 +23,12 @@ package struct ConfigurationReader: ~Copyable {
     ///
     /// - Parameters:
     ///   - bytes: the file; whoever read it wipes it, for it holds secrets.
+    ///   - storedPrivateKey: the reference that counts where the file has no PrivateKey; with nil the file needs one.
     ///   - publicKey: computes the public key of a private one, to find a tunnel that leads to itself; may answer nil.
     /// - Throws: all errors of the file at once.
     package static func read(
         _ bytes: [UInt8],
+        storedPrivateKey: String? = nil,
         publicKey: (RawSpan) -> WireGuardPublicKey? = { _ in nil }
     ) throws(ImportErrors) -> ImportResult {
         var reader = ConfigurationReader()
@@ -36,7 +38,7 @@ package struct ConfigurationReader: ~Copyable {
         }
         let hasMark = bytes.starts(with: [0xef, 0xbb, 0xbf])
         for line in FileLines(of: bytes, from: hasMark ? 3 : 0) { reader.read(line) }
-        return try reader.finish(publicKey: publicKey)
+        return try reader.finish(storedPrivateKey: storedPrivateKey, publicKey: publicKey)
     }
 
     private static func problem(ofWhole bytes: [UInt8]) -> ValueProblem? {

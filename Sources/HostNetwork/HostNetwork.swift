@@ -1,0 +1,78 @@
+import EventLoop
+import LinuxSystem
+package import Netlink
+package import NetworkTypes
+
+/// The machine's network as tunneld changes it: one caller at a time, on a queue of its own.
+///
+/// Works in the network namespace of the thread that makes it.
+package actor HostNetwork {
+    private let executor = QueueExecutor(label: "org.tunneld.network")
+    private let applier: NetworkApplier
+    private let tables: KernelTables
+
+    package nonisolated var unownedExecutor: UnownedSerialExecutor {
+        unsafe executor.asUnownedSerialExecutor()
+    }
+
+    /// - Throws: when the process may not talk to rtnetlink.
+    package init() throws(NetlinkError) {
+        self.init(socket: try RouteSocket(), controls: ProcSystemControls())
+    }
+
+    package init(socket: any NetlinkSocket, controls: any SystemControls) {
+        applier = NetworkApplier(socket: socket, controls: controls)
+        tables = applier.tables
+    }
+
+    /// Applies settings as a difference, all or nothing.
+    ///
+    /// - Parameter record: writes the journal to disk; called before the first change and after the last.
+    /// - Returns: what is in force, and the journal of it.
+    package func apply(
+        _ settings: TunnelNetworkSettings,
+        journal: NetworkJournal,
+        record: @Sendable (NetworkJournal) throws -> Void
+    ) throws(NetworkSettingsError) -> (applied: AppliedNetworkSettings, journal: NetworkJournal) {
+        var journal = journal
+        let applied = try applier.apply(settings, journal: &journal, record: record)
+        return (applied, journal)
+    }
+
+    /// Takes back what a journal names; the journal that is returned still names what couldn't be removed.
+    package func revert(
+        _ journal: NetworkJournal,
+        removingLink: Bool = true
+    ) -> (report: NetworkRevertReport, journal: NetworkJournal) {
+        var journal = journal
+        let report = applier.revert(&journal, removingLink: removingLink)
+        return (report, journal)
+    }
+
+    /// The link of that name; nil if there is none.
+    package func link(named name: String) throws(NetlinkError) -> Link? { try tables.link(named: name) }
+
+    /// The link of that index; nil if there is none.
+    package func link(index: UInt32) throws(NetlinkError) -> Link? { try tables.link(index: index) }
+
+    package func deleteLink(index: UInt32) throws(NetlinkError) { try tables.send(Link.delete(index: index)) }
+
+    package func setMTU(_ mtu: Int, index: UInt32) throws(NetlinkError) {
+        try tables.send(Link.setMTU(mtu, index: index))
+    }
+
+    /// Limits the super-packets that the stack hands to the link.
+    package func setOffloadLimit(bytes: UInt32, segments: UInt32, index: UInt32) throws(NetlinkError) {
+        try tables.send(Link.setOffloadLimit(bytes: bytes, segments: segments, index: index))
+    }
+
+    /// The way that an outer packet to the address takes; nil where no route leads there.
+    package func lookUpRoute(to address: IPAddress, zone: UInt32 = 0) throws(NetlinkError) -> RouteLookup? {
+        try tables.lookUp(address, zone: zone)
+    }
+
+    /// The MTU of the path to an endpoint; nil where no route leads there.
+    package func pathMTU(to endpoint: Endpoint) throws(NetlinkError) -> TunnelMTU.Path? {
+        try tables.pathMTU(to: endpoint)
+    }
+}

@@ -1,0 +1,71 @@
+import CShims
+import Glibc
+package import Netlink
+package import NetworkTypes
+
+/// The way that a packet to an address would take.
+package struct RouteLookup: Hashable, Sendable {
+    package let interface: UInt32
+    /// The address that the kernel would send from.
+    package let source: IPAddress?
+    package let gateway: IPAddress?
+    /// What the route or a "packet too big" on the way said; nil for "as the link".
+    package let mtu: Int?
+    package let table: UInt32
+}
+
+extension KernelTables {
+    /// Asks the kernel where a packet with our mark goes: the way of the outer packets.
+    ///
+    /// - Returns: nil where no route leads there.
+    package func lookUp(
+        _ address: IPAddress,
+        mark: UInt32 = Ownership.outerMark,
+        zone: UInt32 = 0
+    ) throws(NetlinkError) -> RouteLookup? {
+        let request = NetlinkRequest(RTM_GETROUTE) {
+            var header = rtmsg()
+            header.rtm_family = address.family
+            header.rtm_dst_len = UInt8(address.bitCount)
+            // IPv6 tells the table unasked and knows no such flag.
+            if !address.isIPv6 { header.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
+            $0.header(header)
+            $0.put(RTA_DST.rawValue, bytes: address.bytes)
+            if mark != 0 { $0.put(RTA_MARK.rawValue, mark) }
+            if zone != 0 { $0.put(RTA_OIF.rawValue, zone) }
+        }
+        let answer: NetlinkMessage
+        do throws(NetlinkError) {
+            guard let first = try socket.request(request).first else { return nil }
+            answer = first
+        } catch {
+            let nowhere = [ENETUNREACH, EHOSTUNREACH, EACCES, ENETDOWN, EAFNOSUPPORT, EOPNOTSUPP, ENODEV]
+            guard nowhere.contains(error.code) else { throw error }
+            return nil
+        }
+        let (header, attributes) = try answer.read(rtmsg.self)
+        // IPv6 answers with the route itself where it leads nowhere.
+        guard let interface: UInt32 = attributes.number(RTA_OIF.rawValue),
+            [Int(RTN_UNICAST), Int(RTN_LOCAL)].contains(Int(header.rtm_type))
+        else { return nil }
+        let mtu: UInt32? = try attributes.nested(RTA_METRICS.rawValue)?.number(RTAX_MTU)
+        return RouteLookup(
+            interface: interface,
+            source: try attributes.address(RTA_PREFSRC.rawValue),
+            gateway: try attributes.address(RTA_GATEWAY.rawValue),
+            mtu: mtu.map { Int($0) },
+            table: attributes.number(RTA_TABLE.rawValue) ?? UInt32(header.rtm_table)
+        )
+    }
+
+    /// The largest packet that the path to an endpoint is known to carry; nil where no route leads there.
+    package func pathMTU(to endpoint: Endpoint) throws(NetlinkError) -> TunnelMTU.Path? {
+        guard let found = try lookUp(endpoint.address, zone: endpoint.zone),
+            let link = try link(index: found.interface)
+        else { return nil }
+        return TunnelMTU.Path(
+            mtu: min(found.mtu.flatMap { $0 > 0 ? $0 : nil } ?? link.mtu, link.mtu),
+            isIPv6: endpoint.address.isIPv6
+        )
+    }
+}

@@ -1,0 +1,71 @@
+import Netlink
+
+/// What taking back a tunnel's changes did.
+package struct NetworkRevertReport: Hashable, Sendable {
+    /// What was removed, in words: "route 10.0.0.0/8".
+    package var removed: [String] = []
+    /// How many of the journal's objects weren't there any more.
+    package var alreadyGone = 0
+    /// What is still there, and why; the journal still names it.
+    package var failed: [String] = []
+
+    package var isComplete: Bool { failed.isEmpty }
+}
+
+extension NetworkApplier {
+    /// Takes back what the journal names and nothing else; works after a crash and may be called twice.
+    ///
+    /// Routes and rules go only where they carry our protocol number, addresses and the link only where index and name
+    /// still belong together. The journal keeps what couldn't be removed.
+    /// - Parameter removingLink: whether the interface goes too.
+    package func revert(_ journal: inout NetworkJournal, removingLink: Bool = true) -> NetworkRevertReport {
+        var report = NetworkRevertReport()
+        // First the rules, so that no packet is led into a table that is half gone.
+        journal.rules = revert(journal.rules.reversed(), &report) { ($0.delete, "rule \($0.priority)") }
+        let link = journal.interface.flatMap { identity in
+            (try? tables.link(index: identity.index)).flatMap { $0.name == identity.name ? $0 : nil }
+        }
+        journal.routes = revert(journal.routes.reversed(), &report) { ($0.delete, "route \($0.destination)") }
+        if let link {
+            // An interface that isn't there takes its addresses with it.
+            let own = journal.addresses.filter { $0.interface == link.index }
+            journal.addresses = revert(own.reversed(), &report) { ($0.delete, "address \($0.prefix)") }
+        } else {
+            report.alreadyGone += journal.addresses.count
+            journal.addresses = []
+        }
+        guard removingLink, journal.interface != nil else { return report }
+        if link == nil { report.alreadyGone += 1 }
+        let left = revert(link.map { [$0] } ?? [], &report) { (Link.delete(index: $0.index), "interface \($0.name)") }
+        if left.isEmpty { journal.interface = nil }
+        return report
+    }
+
+    /// - Returns: what is still there.
+    private func revert<Object>(
+        _ objects: [Object],
+        _ report: inout NetworkRevertReport,
+        _ removal: (Object) -> (request: NetlinkRequest, text: String)
+    ) -> [Object] {
+        guard !objects.isEmpty else { return [] }
+        let removals = objects.map(removal)
+        let results: [NetlinkError?]
+        do throws(NetlinkError) {
+            results = try tables.socket.batch(removals.map(\.request))
+        } catch {
+            report.failed.append("\(removals.map(\.text).joined(separator: ", ")): \(error)")
+            return objects
+        }
+        var left: [Object] = []
+        for (index, result) in results.enumerated() {
+            switch result {
+            case nil: report.removed.append(removals[index].text)
+            case let error? where error.meansAbsent: report.alreadyGone += 1
+            case let error?:
+                report.failed.append("\(removals[index].text): \(error)")
+                left.append(objects[index])
+            }
+        }
+        return left
+    }
+}

@@ -1,0 +1,169 @@
+import Glibc
+import LinuxSystem
+package import Netlink
+import NetworkTypes
+
+/// Brings the kernel from what is there to what a tunnel wants, and back.
+///
+/// Needs CAP_NET_ADMIN, and works in the network namespace of its socket. Calls must not overlap: tables and priorities
+/// are chosen by what is free.
+package struct NetworkApplier: Sendable {
+    let tables: KernelTables
+    let controls: any SystemControls
+
+    package init(socket: any NetlinkSocket, controls: any SystemControls = ProcSystemControls()) {
+        tables = KernelTables(socket: socket)
+        self.controls = controls
+    }
+
+    /// Applies the difference between the settings and what is there; a second call with the same settings does nothing.
+    ///
+    /// The journal is handed to `record` before the first change, as it must be read should the process die in between,
+    /// and after the last one. On failure all is as it was before, the journal too.
+    /// - Throws: which step failed and why; for a route that is taken, whose it is.
+    package func apply(
+        _ settings: TunnelNetworkSettings,
+        journal: inout NetworkJournal,
+        record: (NetworkJournal) throws -> Void
+    ) throws(NetworkSettingsError) -> AppliedNetworkSettings {
+        let state: NetworkState
+        do throws(NetlinkError) {
+            state = try NetworkState(settings.interface, journal, tables)
+        } catch {
+            throw NetworkSettingsError("Cannot read the state of \(settings.interface.name).", error)
+        }
+        var notes: [NetworkNote] = []
+        let plan = try plan(settings, state, journal, &notes)
+        let difference = NetworkDifference(
+            from: state,
+            to: plan.objects,
+            mtu: plan.mtu,
+            interface: settings.interface
+        )
+        if !difference.isEmpty || journal != journal.replacing(with: plan.objects, on: settings.interface) {
+            try carryOut(difference, plan.objects, &journal, record)
+        }
+        return AppliedNetworkSettings(
+            addresses: plan.objects.addresses.map(\.prefix),
+            routes: plan.objects.prefixes,
+            mtu: plan.mtu,
+            table: plan.objects.routes.first { Ownership.tables.contains($0.table) }?.table,
+            hasIPv4Default: plan.objects.prefixes.contains(.allIPv4),
+            hasIPv6Default: plan.objects.prefixes.contains(.allIPv6),
+            notes: notes + plan.objects.notes + state.overlaps(of: plan.objects.prefixes)
+        )
+    }
+
+    private func plan(
+        _ settings: TunnelNetworkSettings,
+        _ state: NetworkState,
+        _ journal: NetworkJournal,
+        _ notes: inout [NetworkNote]
+    ) throws(NetworkSettingsError) -> (objects: NetworkPlan, mtu: Int) {
+        let (mtu, mtuNote) = try TunnelMTU.decide(explicit: settings.mtu, paths: paths(settings))
+        if let mtuNote { notes.append(mtuNote) }
+        let slot = try TunnelSlot(journal, state, tables)
+        if slot.isBehindOthers {
+            notes.append(
+                NetworkNote(.notAheadOfOthers, "Other tunnels keep going first: no lower rule priority is free.")
+            )
+        }
+        let objects = try NetworkPlan(
+            settings,
+            NetworkPlan.Facts(
+                mtu: mtu,
+                ipv6: ipv6State(settings),
+                hasStrictReversePathFilter: controls.hasStrictReversePathFilter(besides: settings.interface.name),
+                ownTable: slot.table,
+                rulePriority: slot.priority
+            )
+        )
+        return (objects, mtu)
+    }
+
+    private func paths(_ settings: TunnelNetworkSettings) throws(NetworkSettingsError) -> [TunnelMTU.Path] {
+        guard settings.mtu == nil else { return [] }
+        do throws(NetlinkError) {
+            let found = try settings.endpoints.map { (endpoint) throws(NetlinkError) in try tables.pathMTU(to: endpoint)
+            }
+            return found.compactMap { $0 }
+        } catch {
+            throw NetworkSettingsError("Cannot look up the path to the endpoint.", error)
+        }
+    }
+
+    /// Switches IPv6 on where only this link has it off: new links do by net.ipv6.conf.default.disable_ipv6.
+    private func ipv6State(_ settings: TunnelNetworkSettings) -> IPv6State {
+        let state = controls.ipv6State(of: settings.interface.name)
+        guard state == .disabledOnLink, (settings.addresses + settings.routes).contains(where: \.address.isIPv6) else {
+            return state
+        }
+        do throws(SystemError) {
+            try controls.write("0", to: "net/ipv6/conf/\(settings.interface.name)/disable_ipv6")
+            return .usable
+        } catch {
+            return state
+        }
+    }
+
+    private func carryOut(
+        _ difference: NetworkDifference,
+        _ objects: NetworkPlan,
+        _ journal: inout NetworkJournal,
+        _ record: (NetworkJournal) throws -> Void
+    ) throws(NetworkSettingsError) {
+        let before = journal
+        do {
+            try record(before.adding(objects, on: difference.interface))
+        } catch {
+            throw NetworkSettingsError(
+                .journalNotWritten,
+                "Cannot change the network settings.",
+                why: "The journal of changes can't be written: \(error)",
+                remedy: "Look whether the runtime directory is full or read-only."
+            )
+        }
+        if difference.isFirstUse {
+            // A kernel without IPv6, or a link too small for it, has no such setting and makes up no address.
+            _ = try? tables.socket.request(Link.withoutLinkLocalAddress(index: difference.interface.index))
+        }
+        var transaction = NetworkTransaction(socket: tables.socket)
+        do throws(NetworkChangeFailure) {
+            for step in difference.steps { try transaction.perform(step) }
+        } catch {
+            let left = transaction.rollBack()
+            // What couldn't be undone stays in the journal, to be taken back later.
+            if left.isEmpty { try? record(before) } else { journal = before.adding(objects, on: difference.interface) }
+            throw explain(error, left)
+        }
+        journal = before.replacing(with: objects, on: difference.interface)
+        // If this fails, the file names things that are gone, and taking those back does nothing.
+        try? record(journal)
+    }
+
+    private func explain(_ failure: NetworkChangeFailure, _ left: [NetlinkError]) -> NetworkSettingsError {
+        let what = "Cannot \(failure.change.what)."
+        let remains = left.first.map { " Undoing the rest failed too: \($0)." } ?? ""
+        if failure.reason.code == EEXIST, let route = failure.change.route, let other = otherOwner(of: route) {
+            return NetworkSettingsError(
+                .conflict,
+                what,
+                why: "There is such a route already: it belongs to \(other).\(remains)",
+                remedy: "Remove that route or stop what made it, or leave the prefix out of the tunnel's routes."
+            )
+        }
+        let error = NetworkSettingsError(what, failure.reason)
+        return NetworkSettingsError(error.code, what, why: (error.why ?? "") + remains, remedy: error.remedy)
+    }
+
+    private func otherOwner(of route: Route) -> String? {
+        let filter = KernelRoute.Filter(isIPv6: route.destination.address.isIPv6, table: route.table)
+        guard let routes = try? tables.routes(filter) else { return nil }
+        let same = routes.filter { $0.route.destination == route.destination && $0.route.interface != route.interface }
+        guard let other = same.first(where: { $0.route.metric == route.metric }) ?? same.first else { return nil }
+        let link = other.route.interface.flatMap { try? tables.link(index: $0)?.name }
+        let place = link.map { "interface \($0)" } ?? "no interface"
+        if other.isOurs { return "\(place), another tunnel of tunneld" }
+        return "\(place), made by \(RouteOwner.name(other.owner))"
+    }
+}

@@ -1,0 +1,53 @@
+/// What a tunnel changed in the kernel, so that exactly that can be taken back, also by another process.
+///
+/// An entry is written before its change is made: after a crash it may name what was never made, and taking that back
+/// does nothing.
+package struct NetworkJournal: Hashable, Sendable, Codable {
+    package var version = 1
+    /// The tunnel's interface, which is ours too.
+    package var interface: InterfaceIdentity?
+    package var addresses: [InterfaceAddress] = []
+    package var routes: [Route] = []
+    package var rules: [RoutingRule] = []
+
+    package init(interface: InterfaceIdentity? = nil) { self.interface = interface }
+
+    package var isEmpty: Bool { interface == nil && addresses.isEmpty && routes.isEmpty && rules.isEmpty }
+
+    /// The tunnel's own table: the one that its rules look in.
+    var ownTable: UInt32? { routes.first { Ownership.tables.contains($0.table) }?.table }
+
+    /// The first of the tunnel's rule priorities.
+    var rulePriority: UInt32? {
+        rules.map(\.priority).filter(Ownership.priorities.contains).min().map {
+            $0 - ($0 - Ownership.priorities.lowerBound) % Ownership.priorityBlock
+        }
+    }
+
+    /// What the journal must say while the plan is being carried out.
+    func adding(_ plan: NetworkPlan, on interface: InterfaceIdentity) -> NetworkJournal {
+        var journal = self
+        journal.interface = interface
+        journal.addresses = addresses.adding(plan.addresses)
+        journal.routes = routes.adding(plan.routes)
+        journal.rules = rules.adding(plan.rules)
+        return journal
+    }
+
+    /// What it says when the plan is in force.
+    func replacing(with plan: NetworkPlan, on interface: InterfaceIdentity) -> NetworkJournal {
+        var journal = self
+        journal.interface = interface
+        journal.addresses = plan.addresses
+        journal.routes = plan.routes
+        journal.rules = plan.rules
+        return journal
+    }
+}
+
+extension Array where Element: Hashable {
+    fileprivate func adding(_ others: [Element]) -> [Element] {
+        let present = Set(self)
+        return self + others.filter { !present.contains($0) }
+    }
+}

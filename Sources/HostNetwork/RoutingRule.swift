@@ -1,0 +1,132 @@
+import CShims
+import Glibc
+package import Netlink
+package import NetworkTypes
+
+/// A rule of ours that sends look-ups to a routing table (ip-rule(8)).
+package struct RoutingRule: Hashable, Sendable, Codable {
+    /// What the packet must be bound for; the prefix of length 0 for all of its family.
+    @TextCoded package var destination: IPPrefix
+    /// The lower comes first.
+    package let priority: UInt32
+    package let table: UInt32
+    package let condition: Condition
+    /// Routes of this prefix length and shorter don't count.
+    package let suppressPrefixLength: UInt32?
+
+    package enum Condition: Hashable, Sendable, Codable {
+        case always
+        /// The packet doesn't carry the mark of our outer packets.
+        case withoutOuterMark
+        /// Datagrams that root sends from this UDP port, and in the reverse-path check those that come to it.
+        case fromOuterPort(UInt16)
+    }
+
+    package init(
+        to destination: IPPrefix,
+        priority: UInt32,
+        table: UInt32,
+        condition: Condition = .always,
+        suppressPrefixLength: UInt32? = nil
+    ) {
+        self._destination = TextCoded(wrappedValue: destination)
+        self.priority = priority
+        self.table = table
+        self.condition = condition
+        self.suppressPrefixLength = suppressPrefixLength
+    }
+
+    package var add: NetlinkRequest {
+        NetlinkRequest(RTM_NEWRULE, [.create, .exclusive]) { write(into: &$0) }
+    }
+
+    /// Takes away this rule and none of another owner: the kernel compares the protocol too.
+    package var delete: NetlinkRequest { NetlinkRequest(RTM_DELRULE) { write(into: &$0) } }
+
+    package static func dump(isIPv6: Bool) -> NetlinkRequest {
+        NetlinkRequest(RTM_GETRULE) {
+            var header = fib_rule_hdr()
+            header.family = UInt8(isIPv6 ? AF_INET6 : AF_INET)
+            $0.header(header)
+        }
+    }
+
+    private func write(into writer: inout NetlinkWriter) {
+        var header = fib_rule_hdr()
+        header.family = destination.address.family
+        header.dst_len = UInt8(destination.length)
+        header.table = UInt8(RT_TABLE_UNSPEC.rawValue)
+        header.action = UInt8(FR_ACT_TO_TBL)
+        if condition == .withoutOuterMark { header.flags = UInt32(FIB_RULE_INVERT) }
+        writer.header(header)
+        if destination.length > 0 { writer.put(FRA_DST, bytes: destination.address.bytes) }
+        writer.put(FRA_PRIORITY, priority)
+        writer.put(FRA_TABLE, table)
+        writer.put(FRA_PROTOCOL, Ownership.routingProtocol)
+        if let suppressPrefixLength { writer.put(FRA_SUPPRESS_PREFIXLEN, suppressPrefixLength) }
+        switch condition {
+        case .always: break
+        case .withoutOuterMark:
+            writer.put(FRA_FWMARK, Ownership.outerMark)
+            writer.put(FRA_FWMASK, Ownership.outerMask)
+        case .fromOuterPort(let port):
+            writer.put(FRA_IP_PROTO, UInt8(IPPROTO_UDP))
+            writer.put(FRA_SPORT_RANGE, raw: fib_rule_port_range(start: port, end: port))
+            writer.put(FRA_UID_RANGE, raw: fib_rule_uid_range(start: 0, end: 0))
+        }
+    }
+}
+
+/// A rule as it stands in the kernel, as far as we need to know others' rules.
+package struct KernelRule: Hashable, Sendable {
+    package let priority: UInt32
+    package let table: UInt32
+    /// `FRA_PROTOCOL`: who made it.
+    package let owner: UInt8
+    /// The rule in our own words; nil if we never write such a rule.
+    package let rule: RoutingRule?
+
+    package var isOurs: Bool { owner == Ownership.routingProtocol }
+
+    /// Reads an `RTM_NEWRULE`.
+    package init(_ message: NetlinkMessage) throws(NetlinkError) {
+        let (header, attributes) = try message.read(fib_rule_hdr.self)
+        priority = attributes.number(FRA_PRIORITY) ?? 0
+        table = attributes.number(FRA_TABLE) ?? UInt32(header.table)
+        owner = attributes.number(FRA_PROTOCOL) ?? 0
+        let any: IPAddress = Int32(header.family) == AF_INET6 ? .v6(.any) : .v4(.any)
+        let address = try attributes.address(FRA_DST) ?? any
+        guard let destination = IPPrefix(address, length: Int(header.dst_len)) else {
+            throw .malformed("a rule for \(address)/\(header.dst_len)")
+        }
+        rule = KernelRule.condition(header, attributes).map { [priority, table] condition in
+            let suppress: UInt32? = attributes.number(FRA_SUPPRESS_PREFIXLEN)
+            return RoutingRule(
+                to: destination,
+                priority: priority,
+                table: table,
+                condition: condition,
+                suppressPrefixLength: suppress == .max ? nil : suppress
+            )
+        }
+    }
+
+    private static func condition(_ header: fib_rule_hdr, _ attributes: NetlinkAttributes) -> RoutingRule.Condition? {
+        guard Int(header.action) == Int(FR_ACT_TO_TBL), header.src_len == 0, header.tos == 0,
+            attributes[FRA_IIFNAME] == nil, attributes[FRA_OIFNAME] == nil
+        else { return nil }
+        let inverted = header.flags & UInt32(FIB_RULE_INVERT) != 0
+        let mark = attributes.number(FRA_FWMARK, as: UInt32.self) ?? 0
+        let ports = attributes.value(FRA_SPORT_RANGE, as: fib_rule_port_range.self)
+        switch (inverted, mark, ports) {
+        case (false, 0, nil):
+            return .always
+        case (true, Ownership.outerMark, nil):
+            return .withoutOuterMark
+        case (false, 0, let ports?) where ports.start == ports.end:
+            return .fromOuterPort(ports.start)
+        default:
+            return nil
+        }
+    }
+}

@@ -1,0 +1,72 @@
+import Glibc
+
+/// Writes files so that a crash at any point leaves the old one or the new one whole.
+package enum AtomicFile {
+    /// The name that a file has while it is written; what a crash leaves under it may be removed.
+    package static let temporarySuffix = ".new"
+
+    /// Replaces the file, or makes it: temporary file, fsync, rename, fsync of the folder.
+    ///
+    /// Once this has returned, the contents survive a power cut.
+    package static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(SystemError) {
+        try write(to: path, mode: mode) { file throws(SystemError) in
+            try writeAll(unsafe bytes.span.bytes, to: file)
+        }
+    }
+
+    /// The same for contents that `fill` writes to the descriptor it gets.
+    package static func write(
+        to path: String,
+        mode: UInt32,
+        fill: (Int32) throws(SystemError) -> Void
+    ) throws(SystemError) {
+        let temporary = path + temporarySuffix
+        do throws(SystemError) {
+            // A file that a crash left may have another mode or owner.
+            if unsafe unlink(temporary) != 0, errno != ENOENT { throw SystemError(errno, call: "unlink(\(temporary))") }
+            let raw = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+            guard raw >= 0 else { throw SystemError(errno, call: "open(\(temporary))") }
+            let file = OwnedDescriptor(adopting: raw)
+            try fill(raw)
+            try named("fsync", temporary) { fsync(file.raw) }
+            try named("rename", path) { unsafe rename(temporary, path) }
+        } catch {
+            _ = unsafe unlink(temporary)
+            throw error
+        }
+        try syncFolder(of: path)
+    }
+
+    /// Removes the file for good; one that isn't there is no error.
+    package static func remove(_ path: String) throws(SystemError) {
+        if unsafe unlink(path) != 0, errno != ENOENT { throw SystemError(errno, call: "unlink(\(path))") }
+        try syncFolder(of: path)
+    }
+
+    /// Writes all the bytes.
+    package static func writeAll(_ bytes: RawSpan, to raw: Int32) throws(SystemError) {
+        var done = 0
+        while done < bytes.byteCount {
+            done += try unsafe bytes.withUnsafeBytes { buffer throws(SystemError) in
+                let rest = unsafe UnsafeRawBufferPointer(rebasing: buffer[done...])
+                return try check("write") { unsafe Glibc.write(raw, rest.baseAddress, rest.count) }
+            }
+        }
+    }
+
+    private static func syncFolder(of path: String) throws(SystemError) {
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        let raw = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard raw >= 0 else { throw SystemError(errno, call: "open(\(folder))") }
+        let descriptor = OwnedDescriptor(adopting: raw)
+        try named("fsync", folder) { fsync(descriptor.raw) }
+    }
+
+    private static func named(_ call: String, _ path: String, _ body: () -> Int32) throws(SystemError) {
+        do throws(SystemError) {
+            try check("write", body)
+        } catch {
+            throw SystemError(error.code, call: "\(call)(\(path))")
+        }
+    }
+}

@@ -1,0 +1,100 @@
+import Glibc
+import Synchronization
+
+/// A lock that ends with its process, whatever way that goes: flock(2) on a file.
+package final class LockFile: Sendable {
+    /// Another process has the lock.
+    package struct Held: Error, Equatable, Sendable {
+        package let path: String
+        /// The holder's process id as it wrote it; nil when it hasn't yet.
+        package let process: Int32?
+    }
+
+    package enum Failure: Error, Equatable, Sendable {
+        case held(Held)
+        case system(SystemError)
+    }
+
+    private let path: String
+    private let removesFile: Bool
+    private let descriptor: Mutex<OwnedDescriptor?>
+
+    /// Takes the lock, or says who has it; the file stays behind, so that all starters lock the same one.
+    package static func acquire(path: String) throws(Failure) -> LockFile {
+        do throws(SystemError) {
+            if let lock = try LockFile(path: path, removesFile: false) { return lock }
+        } catch {
+            throw .system(error)
+        }
+        throw .held(Held(path: path, process: holder(of: path)))
+    }
+
+    /// Takes the lock as soon as it is free; the file goes with the lock.
+    ///
+    /// - Throws: ETIMEDOUT when it doesn't become free.
+    static func transient(path: String, patienceMilliseconds: Int) throws(SystemError) -> LockFile {
+        for _ in 0...patienceMilliseconds / 5 {
+            if let lock = try LockFile(path: path, removesFile: true) { return lock }
+            usleep(5000)
+        }
+        throw SystemError(ETIMEDOUT, in: "flock")
+    }
+
+    /// Nil when another process has it.
+    private init?(path: String, removesFile: Bool) throws(SystemError) {
+        self.path = path
+        self.removesFile = removesFile
+        while true {
+            let file = OwnedDescriptor(
+                adopting: try check("open") {
+                    unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+                }
+            )
+            let raw = file.raw
+            do throws(SystemError) {
+                try check("flock") { flock(raw, LOCK_EX | LOCK_NB) }
+            } catch {
+                if error.code == EWOULDBLOCK { return nil }
+                throw error
+            }
+            // A holder that removed the file on leaving left us with a lock on a file that nobody else will find.
+            guard Self.leads(path, to: raw) else { continue }
+            Self.write(getpid(), to: raw)
+            descriptor = Mutex(file)
+            return
+        }
+    }
+
+    /// Gives the lock back; more than once is harmless.
+    package func release() {
+        descriptor.withLock { descriptor in
+            guard descriptor != nil else { return }
+            if removesFile { _ = unsafe unlink(path) }
+            descriptor = nil
+        }
+    }
+
+    deinit { release() }
+
+    private static func leads(_ path: String, to descriptor: Int32) -> Bool {
+        var opened = stat()
+        var named = stat()
+        return unsafe fstat(descriptor, &opened) == 0 && lstat(path, &named) == 0
+            && opened.st_dev == named.st_dev && opened.st_ino == named.st_ino
+    }
+
+    /// Only for the message of who comes second, so a failure doesn't matter.
+    private static func write(_ process: Int32, to descriptor: Int32) {
+        let text = Array("\(process)\n".utf8)
+        _ = ftruncate(descriptor, 0)
+        _ = unsafe text.withUnsafeBytes { unsafe pwrite(descriptor, $0.baseAddress, $0.count, 0) }
+    }
+
+    private static func holder(of path: String) -> Int32? {
+        guard let raw = try? check("open", { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }) else { return nil }
+        let file = OwnedDescriptor(adopting: raw)
+        var bytes = [UInt8](repeating: 0, count: 16)
+        let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(file.raw, $0.baseAddress, $0.count) }
+        return Int32(String(decoding: bytes[..<max(count, 0)].prefix { $0 != 10 }, as: UTF8.self))
+    }
+}

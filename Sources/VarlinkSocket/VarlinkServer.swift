@@ -1,0 +1,96 @@
+import Dispatch
+import EventLoop
+package import LinuxSystem
+import VarlinkCore
+
+/// Serves Varlink on Unix sockets, on one queue, for many clients, none of which is trusted.
+///
+/// A connection without traffic costs no wake-up. Calls of a connection are answered one after the other; those of
+/// different connections don't wait for each other.
+package actor VarlinkServer {
+    nonisolated let executor: QueueExecutor
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    let service: VarlinkService
+    let limits: ServerLimits
+    let report: @Sendable (ServerIncident) -> Void
+    var listeners: [(listener: UnixListener, source: DescriptorSource)] = []
+    var acceptingPaused = false
+    var connections: [UInt64: ServerConnection] = [:]
+    var quota: UserQuota
+    private var lastIdentifier: UInt64 = 0
+    /// All connections read into it.
+    var buffer = [UInt8](repeating: 0, count: 64 << 10)
+
+    /// - Parameter report: is called on the server's queue and must not block.
+    package init(
+        _ service: VarlinkService,
+        limits: ServerLimits = ServerLimits(),
+        report: @escaping @Sendable (ServerIncident) -> Void = { _ in }
+    ) {
+        executor = QueueExecutor(label: "varlink-server")
+        self.service = service
+        self.limits = limits
+        self.report = report
+        quota = UserQuota(limits)
+    }
+
+    /// How many clients are connected.
+    package var connectionCount: Int { connections.count }
+
+    /// Serves whoever connects.
+    package func listen(on listener: UnixListener) {
+        let source = DescriptorSource(listener.descriptor, .readable, on: executor.queue) { @Sendable [weak self] in
+            self?.assumeIsolated { $0.accept(on: listener) }
+        }
+        listeners.append((listener, source))
+        if !acceptingPaused { source.resume() }
+    }
+
+    /// Stops listening, removes the sockets' files and closes all connections.
+    package func stop() {
+        for (listener, source) in listeners {
+            source.cancel()
+            listener.removeFile()
+        }
+        listeners = []
+        for identifier in Array(connections.keys) { disconnect(identifier) }
+    }
+
+    /// Takes a connected socket in.
+    ///
+    /// - Returns: its number, or nil if it was refused.
+    @discardableResult
+    package func serve(_ descriptor: SharedDescriptor) -> UInt64? {
+        guard let caller = try? PeerCredentials(of: descriptor.raw) else { return nil }
+        let stream = MessageStream(descriptor, messageLimit: limits.messageBytes)
+        guard connections.count < limits.connections, quota.admit(caller.user) else {
+            refuse(stream, caller)
+            return nil
+        }
+        lastIdentifier += 1
+        let identifier = lastIdentifier
+        let outlet = ReplyOutlet(
+            limit: limits.outputBytes,
+            lowWater: limits.pauseAtOutputBytes / 2,
+            queue: executor.queue
+        ) { @Sendable [weak self] event in
+            self?.assumeIsolated { $0.take(event, from: identifier) }
+        }
+        connections[identifier] = ServerConnection(caller: caller, stream: stream, outlet: outlet)
+        stream.activate(on: executor.queue) { @Sendable [weak self] in
+            self?.assumeIsolated { $0.readable(identifier) }
+        } writable: { @Sendable [weak self] in
+            self?.assumeIsolated { $0.writable(identifier) }
+        }
+        return identifier
+    }
+
+    private func refuse(_ stream: MessageStream, _ caller: PeerCredentials) {
+        let reason = "There are too many connections; close some and try again."
+        stream.enqueue(VarlinkReply(.error(.limitExceeded(reason))).encoded())
+        _ = try? stream.flush()
+        stream.close()
+        report(.connectionRefused(caller, reason: reason))
+    }
+}

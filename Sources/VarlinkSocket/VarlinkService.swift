@@ -1,0 +1,35 @@
+package import VarlinkCore
+
+/// What a server serves: the interfaces and who answers each method.
+package struct VarlinkService: Sendable {
+    /// Answers one call, through its responder, now or later.
+    ///
+    /// What it throws becomes an error reply: a `VarlinkError` as it is, a `VarlinkErrorConvertible` as it says, anything
+    /// else as `org.tunneld.InternalError`. It runs in a task of its own; that of a call with `more` is cancelled when the
+    /// caller goes away, that of any other call is not, because a client may end at any moment.
+    package typealias Handler = @Sendable (VarlinkRequest) async throws -> Void
+
+    package let description: ServiceDescription
+    private var handlers: [String: Handler] = [:]
+
+    package init(_ description: ServiceDescription) { self.description = description }
+
+    /// The methods that have a handler, for `ServiceDescription.disagreements(with:)`.
+    package var methods: some Sequence<String> { handlers.keys }
+
+    /// Registers who answers a method ("org.tunneld.Sessions.Start").
+    package mutating func on(_ method: String, _ handler: @escaping Handler) { handlers[method] = handler }
+
+    /// Registers a function from parameters to the only reply.
+    package mutating func on<Parameters: Decodable & Sendable, Result: Encodable & Sendable>(
+        _ method: String,
+        _ body: @escaping @Sendable (Parameters, VarlinkRequest) async throws -> Result
+    ) {
+        on(method) { request in
+            let result = try await body(request.parameters(), request)
+            try request.responder.reply(result)
+        }
+    }
+
+    func handler(for method: String) -> Handler? { handlers[method] }
+}

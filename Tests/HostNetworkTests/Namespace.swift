@@ -1,0 +1,93 @@
+import CShims
+import Glibc
+import LinuxSystem
+import Netlink
+import Testing
+
+@testable import HostNetwork
+
+/// An empty network namespace, for a test that needs the real kernel; gone with the thread that it lives on.
+struct Namespace {
+    let socket: RouteSocket
+    var tables: KernelTables { KernelTables(socket: socket) }
+
+    /// Runs the body on a new thread in a new namespace; the thread ends with it, so no other code gets to run there.
+    static func run(_ body: @escaping @Sendable (Namespace) throws -> Void) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let job = Job {
+                continuation.resume(
+                    with: Result {
+                        try #require(shim_unshare_network() == 0, "namespace tests need root")
+                        let namespace = Namespace(socket: try RouteSocket())
+                        namespace.ip("link set lo up")
+                        try body(namespace)
+                    }
+                )
+            }
+            job.start()
+        }
+    }
+
+    /// What ip(8) prints in this namespace: an opinion independent of ours.
+    @discardableResult
+    func ip(_ arguments: String) -> String {
+        guard let pipe = unsafe popen("ip \(arguments) 2>&1", "r") else { return "popen failed" }
+        var text = ""
+        var buffer = [CChar](repeating: 0, count: 4096)
+        while unsafe fgets(&buffer, Int32(buffer.count), pipe) != nil {
+            text += String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+        }
+        let status = unsafe pclose(pipe)
+        if status != 0 { Issue.record("ip \(arguments): \(text)") }
+        return text
+    }
+
+    /// Everything that a tunnel may touch, as text.
+    func snapshot() -> String {
+        [
+            "-br link", "-br addr", "route show table all", "-6 route show table all", "rule", "-6 rule",
+        ].map { ip($0) }.joined(separator: "--\n")
+    }
+
+    /// Makes a TUN device as tunneld does.
+    func makeTun(_ name: String) throws -> InterfaceIdentity {
+        try TunCreation.create(name: name, owner: 0)
+        let link = try #require(try tables.link(named: name))
+        return InterfaceIdentity(index: link.index, name: name)
+    }
+
+    /// One end of a pair with an address, as the machine's link to the world.
+    func makeUnderlay() {
+        ip("link add under0 type veth peer name under1")
+        ip("addr add 192.0.2.1/24 dev under0")
+        ip("addr add 2001:db8::1/64 dev under0 nodad")
+        ip("link set under0 up")
+        ip("link set under1 up")
+        ip("route add default via 192.0.2.254")
+        ip("-6 route add default via 2001:db8::254")
+    }
+}
+
+private final class Job: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    func start() {
+        var thread = pthread_t()
+        let context = unsafe Unmanaged.passRetained(self).toOpaque()
+        let code = unsafe pthread_create(
+            &thread,
+            nil,
+            { context in
+                if let context = unsafe context {
+                    unsafe Unmanaged<Job>.fromOpaque(context).takeRetainedValue().body()
+                }
+                return nil
+            },
+            context
+        )
+        precondition(code == 0, "no thread for a namespace")
+        pthread_detach(thread)
+    }
+}

@@ -1,0 +1,127 @@
+"""A full tunnel: own table, mark and rules, no loop through itself, everything taken back."""
+
+import unittest
+
+from lab import Lab, WireGuardGo, conf, genkey, ping, pubkey, wait_for
+
+
+class FullTunnel(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab("full")
+        self.addCleanup(self.lab.close)
+        self.a, self.b = self.lab.pair()
+        for namespace, gateway4, gateway6 in ((self.a, "10.99.0.2", "fd99::2"),):
+            namespace.ip("route", "add", "default", "via", gateway4)
+            namespace.ip("-6", "route", "add", "default", "via", gateway6)
+        # The "internet": addresses that only the gateway has.
+        self.b.ip("addr", "add", "198.51.100.1/32", "dev", "lo")
+        self.b.ip("addr", "add", "2001:db8::1/128", "dev", "lo", "nodad")
+        self.daemon = self.lab.tunneld(self.a)
+
+    def tunnel(self, number=1, allowed="0.0.0.0/0, ::/0", up=True, outer="10.99.0.2"):
+        private = genkey()
+        peer = WireGuardGo(self.lab, self.b, port=51820 + number)
+        peer.peer(pubkey(private), f"10.2{number}.0.1/32,fd2{number}::1/128")
+        peer.address(f"10.2{number}.0.2/24", f"fd2{number}::2/64")
+        name = f"full{number}"
+        self.daemon.import_text(name, conf(private, [f"10.2{number}.0.1/24", f"fd2{number}::1/64"], [
+            {"PublicKey": peer.public, "AllowedIPs": allowed, "Endpoint": f"{outer}:{51820 + number}"}]))
+        if up:
+            self.daemon.ctl("up", name)
+        return peer
+
+    def goes_through(self, peer, address="198.51.100.1"):
+        before = self.received(peer)
+        self.assertEqual(ping(self.a, address), 3)
+        return self.received(peer) - before >= 3
+
+    def received(self, peer):
+        from pathlib import Path
+        return int(self.b.exec("cat", f"/sys/class/net/{peer.name}/statistics/rx_packets").stdout)
+
+    def test_everything_goes_through_it_and_nothing_of_it_through_itself(self):
+        before = self.a.snapshot()
+        peer = self.tunnel()
+        self.assertTrue(self.goes_through(peer))
+        self.assertTrue(self.goes_through(peer, "2001:db8::1"))
+        # The endpoint itself stays outside for our own packets: traffic flows, so there is no loop; and what the
+        # underlay's neighbours see of it are outer packets only.
+        self.assertEqual(self.daemon.status("full1")["status"], "connected")
+        self.daemon.ctl("down", "full1")
+        self.assertEqual(self.a.snapshot(), before)
+        self.assertFalse(self.goes_through(peer))
+
+    def test_the_same_over_ipv6(self):
+        peer = self.tunnel(outer="[fd99::2]")
+        self.assertTrue(self.goes_through(peer))
+        self.assertTrue(self.goes_through(peer, "2001:db8::1"))
+
+    def test_local_networks_stay_reachable(self):
+        self.tunnel()
+        self.assertEqual(ping(self.a, "10.99.0.2"), 3)
+        self.assertEqual(ping(self.b, "10.99.0.1"), 3)
+
+    def test_two_halves_of_the_address_space_are_routes_like_any_other(self):
+        peer = self.tunnel(allowed="0.0.0.0/1, 128.0.0.0/1")
+        self.assertTrue(self.goes_through(peer))
+
+    def test_of_two_full_tunnels_the_last_has_the_default_and_gives_it_back(self):
+        before = self.a.snapshot()
+        one = self.tunnel(1)
+        alone = self.a.snapshot()
+        two = self.tunnel(2)
+        self.assertTrue(self.goes_through(two))
+        self.assertFalse(self.goes_through(one))
+        self.daemon.ctl("down", "full2")
+        self.assertEqual(self.a.snapshot(), alone)
+        self.assertTrue(self.goes_through(one))
+        self.daemon.ctl("up", "full2")
+        self.daemon.ctl("down", "full1")
+        self.assertTrue(self.goes_through(two))
+        self.daemon.ctl("down", "full2")
+        self.assertEqual(self.a.snapshot(), before)
+
+    def test_a_host_with_a_strict_reverse_path_filter(self):
+        self.a.sysctl("net.ipv4.conf.all.rp_filter", 1)
+        self.a.sysctl("net.ipv4.conf.eth0.rp_filter", 1)
+        before = self.a.snapshot()
+        peer = self.tunnel()
+        self.assertTrue(self.goes_through(peer))
+        self.daemon.ctl("down", "full1")
+        self.assertEqual(self.a.snapshot(), before)
+
+    def test_a_host_without_ipv6(self):
+        self.a.sysctl("net.ipv6.conf.all.disable_ipv6", 1)
+        self.a.sysctl("net.ipv6.conf.default.disable_ipv6", 1)
+        before = self.a.snapshot()
+        peer = self.tunnel()
+        self.assertTrue(self.goes_through(peer))
+        self.assertTrue(any("IPv6" in note for note in self.daemon.status("full1")["notes"]))
+        self.daemon.ctl("down", "full1")
+        self.assertEqual(self.a.snapshot(), before)
+
+    def test_a_killed_tunneld_leaves_it_running_and_the_next_takes_it_back(self):
+        before = self.a.snapshot()
+        peer = self.tunnel()
+        self.daemon.kill()
+        self.assertTrue(self.goes_through(peer))
+        self.daemon.start()
+        self.daemon.ctl("down", "full1")
+        self.assertEqual(self.a.snapshot(), before)
+
+    def test_the_dns_line_is_kept_and_said_not_to_be_applied(self):
+        private = genkey()
+        peer = WireGuardGo(self.lab, self.b)
+        peer.peer(pubkey(private), "10.20.0.1/32")
+        self.daemon.import_text("dns", conf(private, ["10.20.0.1/24"], [
+            {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}],
+            DNS="10.20.0.2, corp.test"))
+        self.assertIn("DNS not applied", self.daemon.ctl("up", "dns").stdout)
+        self.assertIn("DNS not applied", self.daemon.ctl("status", "dns").stdout)
+        dns = self.daemon.status("dns")["dns"]
+        self.assertEqual((dns["servers"], dns["searchDomains"], dns["applied"]), (["10.20.0.2"], ["corp.test"], False))
+        self.assertIn("DNS = 10.20.0.2, corp.test", self.daemon.ctl("export", "dns").stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

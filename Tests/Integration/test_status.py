@@ -1,0 +1,123 @@
+"""Status tells the truth, by the rules of the design's section 3."""
+
+import time
+import unittest
+
+from lab import SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey, wait_for
+
+
+class Status(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab("stat")
+        self.addCleanup(self.lab.close)
+        self.a, self.b = self.lab.pair()
+        self.daemon = self.lab.tunneld(self.a)
+        self.private = genkey()
+        self.peer = WireGuardGo(self.lab, self.b)
+        self.peer.peer(pubkey(self.private), "10.20.0.1/32")
+        self.peer.address("10.20.0.2/24")
+        self.daemon.import_text("home", conf(self.private, ["10.20.0.1/24"], [
+            {"PublicKey": self.peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
+
+    def drop(self):
+        self.b.exec("nft", "add", "table", "inet", "t")
+        self.b.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
+        self.b.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", "51820", "drop")
+
+    def pass_again(self):
+        self.b.exec("nft", "delete", "table", "inet", "t")
+
+    def test_the_keys_of_the_document(self):
+        self.assertEqual(self.daemon.status("home")["status"], "disconnected")
+        self.daemon.ctl("up", "home")
+        status = self.daemon.status("home")
+        for key in ("identifier", "name", "status", "since", "interface", "readAt", "session", "providerProcess",
+                    "lastDisconnectError", "peers", "counters"):
+            self.assertIn(key, status)
+        for key in ("publicKey", "endpoint", "state", "latestHandshake", "lastHeard", "verification", "receivedBytes",
+                    "sentBytes"):
+            self.assertIn(key, status["peers"][0])
+        for key in ("receivedBytes", "sentBytes", "receivedPackets", "sentPackets", "since"):
+            self.assertIn(key, status["counters"])
+        self.assertIs(status["counters"]["estimate"], True)
+        self.assertIsNone(status["lastDisconnectError"])
+        self.assertRegex(status["readAt"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$")
+        self.assertEqual([set(entry) for entry in self.daemon.json("list")],
+                         [{"identifier", "name", "enabled", "status"}])
+        self.assertEqual(self.daemon.json("status")[0]["name"], "home")
+
+    def test_numbers_are_read_when_asked_for(self):
+        self.daemon.ctl("up", "home")
+        before = self.daemon.status("home")
+        self.assertEqual(ping(self.a, "10.20.0.2", count=10, interval=0.01), 10)
+        after = self.daemon.status("home")
+        self.assertGreater(after["readAt"], before["readAt"])
+        # 10 echo requests of 84 bytes, each padded to 96 with 32 bytes around it.
+        self.assertGreaterEqual(after["peers"][0]["sentBytes"] - before["peers"][0]["sentBytes"], 10 * 128)
+        self.assertGreaterEqual(after["counters"]["sentPackets"] - before["counters"]["sentPackets"], 10)
+
+    def test_silence_under_traffic_is_reasserting_within_its_bound_and_connected_again(self):
+        self.daemon.ctl("up", "home")
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        self.assertEqual(self.daemon.status("home")["peers"][0]["verification"], "live")
+        watcher = self.daemon.popen("watch", "home", "--json", log="watch")
+        self.drop()
+        sent = time.monotonic()
+        pinger = self.a.popen("ping", "-n", "-i", "1", "10.20.0.2", log="ping")
+        status = self.daemon.wait_status("home", "reasserting", 21 * SLACK)
+        self.assertGreater(time.monotonic() - sent, 15, "told before anybody can know")
+        self.assertEqual(status["peers"][0]["state"], "silent")
+        self.assertTrue(status["reason"])
+        self.pass_again()
+        self.daemon.wait_status("home", "connected", 15 * SLACK)
+        pinger.kill()
+        self.assertIn("reasserting", watcher.log_path.read_text())
+
+    def test_idle_is_never_a_failure(self):
+        self.daemon.ctl("up", "home")
+        self.drop()
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            self.assertEqual(self.daemon.status("home")["status"], "connected")
+            time.sleep(1)
+        self.assertEqual(self.daemon.status("home")["peers"][0]["verification"], "idle")
+
+    def test_a_peer_that_never_answered_is_connecting(self):
+        self.drop()
+        result = self.daemon.ctl("up", "home", "--timeout", "6", check=False)
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("10.99.0.2:51820", result.stdout + result.stderr)
+        self.assertEqual(self.daemon.status("home")["status"], "connecting")
+        self.assertEqual(self.daemon.ctl("status", "home", "--check", check=False).returncode, 3)
+        self.pass_again()
+        self.daemon.wait_status("home", "connected", 70)
+        self.assertEqual(self.daemon.ctl("status", "home", "--check", check=False).returncode, 0)
+
+    def test_stop_with_an_old_session_ends_no_newer_one(self):
+        self.daemon.ctl("up", "home")
+        old = self.daemon.status("home")
+        self.daemon.ctl("down", "home")
+        self.daemon.ctl("up", "home")
+        reply = self.daemon.call("org.tunneld.Sessions.Stop",
+                                 {"identifier": old["identifier"], "session": old["session"]})
+        self.assertNotIn("error", reply)
+        self.assertEqual(self.daemon.status("home")["status"], "connected")
+
+    def test_stop_is_idempotent_and_works_while_starting(self):
+        self.drop()
+        self.daemon.ctl("down", "home")
+        self.daemon.ctl("up", "home", "--no-wait")
+        self.daemon.ctl("down", "home")
+        wait_for("disconnected", lambda: self.daemon.status("home")["status"] == "disconnected", 10)
+        self.daemon.ctl("down", "home")
+
+    def test_a_second_up_says_that_it_runs(self):
+        self.daemon.ctl("up", "home")
+        session = self.daemon.status("home")["session"]
+        result = self.daemon.ctl("up", "home")
+        self.assertIn("already", result.stdout)
+        self.assertEqual(self.daemon.status("home")["session"], session)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,164 @@
+"""Clients and tunneld may die: the tunnel doesn't notice."""
+
+import os
+import signal
+import socket
+import struct
+import threading
+import time
+import unittest
+
+from lab import SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey, wait_for
+
+
+class NumberedDatagrams:
+    """UDP datagrams with numbers, at least 1,000 a second each way, between two addresses of two namespaces."""
+
+    def __init__(self, ends, rate=1200):
+        self.rate = rate
+        self.sockets = []
+        for namespace, address in ends:
+            def make(address=address):
+                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+                s.bind((address, 7000))
+                return s
+            self.sockets.append(namespace.inside(make))
+        self.addresses = [address for _, address in ends]
+        self.sent = [0, 0]
+        self.seen = [set(), set()]
+        self.running = True
+        self.threads = [threading.Thread(target=f, args=(i,)) for i in (0, 1) for f in (self.send, self.receive)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.running = False
+        for thread in self.threads:
+            thread.join()
+        for s in self.sockets:
+            s.close()
+
+    def send(self, me):
+        start = time.monotonic()
+        while self.running:
+            due = int((time.monotonic() - start) * self.rate)
+            while self.sent[me] < due:
+                self.sockets[me].sendto(struct.pack("!Q", self.sent[me]) + bytes(92), (self.addresses[1 - me], 7000))
+                self.sent[me] += 1
+            time.sleep(0.002)
+
+    def receive(self, me):
+        self.sockets[me].settimeout(0.5)
+        while True:
+            try:
+                data, _ = self.sockets[me].recvfrom(2048)
+            except TimeoutError:
+                if not self.running:
+                    return
+                continue
+            self.seen[me].add(struct.unpack("!Q", data[:8])[0])
+
+    def lost(self):
+        """Of each direction, the numbers that never came."""
+        return [sorted(set(range(self.sent[i])) - self.seen[1 - i]) for i in (0, 1)]
+
+
+class Survival(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab("surv")
+        self.addCleanup(self.lab.close)
+        self.a, self.b = self.lab.pair()
+        self.daemon = self.lab.tunneld(self.a)
+        self.private = genkey()
+        self.peer = WireGuardGo(self.lab, self.b)
+        self.peer.peer(pubkey(self.private), "10.20.0.1/32")
+        self.peer.address("10.20.0.2/24")
+        self.daemon.import_text("home", conf(self.private, ["10.20.0.1/24"], [
+            {"PublicKey": self.peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
+
+    def test_killed_clients_change_nothing(self):
+        self.b.exec("nft", "add", "table", "inet", "t")
+        self.b.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
+        self.b.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", "51820", "drop")
+        up = self.daemon.popen("up", "home", log="up")
+        wait_for("connecting", lambda: self.daemon.status("home")["status"] == "connecting", 10)
+        up.kill()
+        up.wait()
+        self.b.exec("nft", "delete", "table", "inet", "t")
+        self.daemon.wait_status("home", "connected", 70)
+        before = self.daemon.status("home")
+        watch = self.daemon.popen("watch", log="watch")
+        wait_for("watch", lambda: watch.log_path.read_text(), 10)
+        watch.kill()
+        watch.wait()
+        after = self.daemon.status("home")
+        self.assertEqual((after["session"], after["providerProcess"], after["since"]),
+                         (before["session"], before["providerProcess"], before["since"]))
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+
+    def test_interrupting_up_ends_the_client_and_not_the_tunnel(self):
+        self.b.exec("nft", "add", "table", "inet", "t")
+        self.b.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
+        self.b.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", "51820", "drop")
+        up = self.daemon.popen("up", "home", log="up")
+        wait_for("the stages", lambda: "handshake" in up.log_path.read_text().lower(), 10)
+        up.send_signal(signal.SIGINT)
+        up.wait(timeout=5 * SLACK)
+        self.assertEqual(self.daemon.status("home")["status"], "connecting")
+
+    def test_tunneld_killed_under_traffic_loses_no_packet_and_the_next_one_adopts(self):
+        self.daemon.ctl("up", "home")
+        before = self.daemon.status("home")
+        with NumberedDatagrams([(self.a, "10.20.0.1"), (self.b, "10.20.0.2")]) as traffic:
+            for how in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
+                time.sleep(0.7)
+                self.daemon.process.send_signal(how)
+                self.daemon.process.wait(timeout=10 * SLACK)
+                time.sleep(0.3)
+                self.daemon.start()
+                after = self.daemon.status("home")
+                self.assertEqual(after["status"], "connected")
+                self.assertEqual((after["session"], after["providerProcess"], after["interface"], after["since"]),
+                                 (before["session"], before["providerProcess"], before["interface"], before["since"]))
+            time.sleep(0.7)
+        self.assertGreater(min(traffic.sent), 1000)
+        self.assertEqual(traffic.lost(), [[], []])
+        snapshot = self.a.ip("link").stdout
+        self.assertIn(before["interface"], snapshot)
+        self.daemon.ctl("down", "home")
+        self.assertNotIn(before["interface"], self.a.ip("link").stdout)
+
+    def test_a_provider_that_dies_is_replaced_and_the_interface_stays(self):
+        self.daemon.ctl("up", "home")
+        before = self.daemon.status("home")
+        index = self.a.ip_json("link", "show", before["interface"])[0]["ifindex"]
+        watcher = self.daemon.popen("watch", "home", "--json", log="watch")
+        wait_for("watch", lambda: watcher.log_path.read_text(), 10)
+        os.kill(before["providerProcess"], signal.SIGKILL)
+        after = wait_for("another provider", lambda: (s := self.daemon.status("home"))["status"] == "connected"
+                         and s["providerProcess"] != before["providerProcess"] and s, 2 * SLACK)
+        self.assertEqual(self.a.ip_json("link", "show", before["interface"])[0]["ifindex"], index)
+        self.assertEqual(after["session"], before["session"])
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        self.assertIn("reasserting", watcher.log_path.read_text())
+
+    def test_a_provider_that_died_with_tunneld_leaves_nothing_behind(self):
+        before = self.a.snapshot()
+        self.daemon.ctl("up", "home")
+        provider = self.daemon.status("home")["providerProcess"]
+        self.daemon.kill()
+        os.kill(provider, signal.SIGKILL)
+        self.daemon.start()
+        self.assertEqual(self.daemon.status("home")["status"], "disconnected")
+        self.assertIsNotNone(self.daemon.status("home")["lastDisconnectError"])
+        self.assertEqual(self.a.snapshot(), before)
+        self.daemon.ctl("up", "home")
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
