@@ -221,8 +221,11 @@ def reap():
 class Tunneld:
     """A real tunneld in a namespace, with folders of its own."""
 
-    def __init__(self, lab, namespace, name, programs=None, level="info", start=True, depth=0):
+    def __init__(self, lab, namespace, name, programs=None, level="info", start=True, depth=0, hidden=None):
         self.lab, self.namespace, self.level = lab, namespace, level
+        # A folder that the programs shall find empty.
+        self.prefix = [] if hidden is None else [
+            "unshare", "--mount", "sh", "-c", f"mount -t tmpfs none {hidden} && exec \"$0\" \"$@\""]
         self.programs = Path(programs or PROGRAMS)
         base = lab.folder / f"{name}{next(_serial)}"
         for _ in range(depth):
@@ -243,7 +246,7 @@ class Tunneld:
 
     def start(self, *arguments):
         self.process = self.namespace.popen(
-            self.programs / "tunneld", "--launcher", "spawn", "--log-level", self.level, *arguments,
+            *self.prefix, self.programs / "tunneld", "--launcher", "spawn", "--log-level", self.level, *arguments,
             log=f"tunneld-{self.namespace.name}", env=self.environment)
         wait_for("tunneld's control socket to answer", self.answers, 10 * SLACK)
         return self
@@ -298,7 +301,7 @@ class Tunneld:
 
     def ctl(self, *arguments, check=True, timeout=90, input=None, user=None):
         prefix = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
-        return run("ip", "netns", "exec", self.namespace.name, *prefix, self.programs / "tunnelctl", *arguments,
+        return run("ip", "netns", "exec", self.namespace.name, *self.prefix, *prefix, self.programs / "tunnelctl", *arguments,
                    check=check, timeout=timeout, input=input, env=self.environment)
 
     def popen(self, *arguments, **options):
