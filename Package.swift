@@ -30,7 +30,7 @@ let base: [Target.Dependency] = ["NetworkTypes", "CShims", "LinuxSystem", "Journ
 /// Modules that act on the machine and hold no policy.
 let host: [Target] = [
     swift("LinuxSystem", ["CShims", "NetworkTypes"]),
-    swift("Journal", ["CSystemd", "CShims", "LinuxSystem"]),
+    swift("Journal", ["CShims", "LinuxSystem", "NetworkTypes"]),
     swift("EventLoop", ["CShims", "LinuxSystem"]),
     swift("Netlink", ["CMnl", "CShims", "LinuxSystem", "NetworkTypes"]),
     swift("TunnelCrypto", ["CCrypto", "CSodium", "CShims", "LinuxSystem", "NetworkTypes"]),
@@ -85,6 +85,7 @@ let tests: [Target] = [
     test("PacketIO", ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "TestSupport"]),
     test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
     test("VarlinkCore", []),
+    test("Journal", ["LinuxSystem", "NetworkTypes"]),
     test("VarlinkSocket", ["VarlinkCore", "LinuxSystem"]),
     test("WireGuardProvider", ["ControlAPI", "LinuxSystem", "NetworkTypes", "TunnelCrypto", "WireGuardCore"]),
 ]

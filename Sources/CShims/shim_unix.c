@@ -109,7 +109,7 @@ ssize_t shim_unix_send_to(int fd, const char *path, const void *bytes, size_t si
         length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(path));
     }
     ssize_t sent =
-        sendto(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&address, length);
+        sendto(fd, bytes, size, MSG_NOSIGNAL, (const struct sockaddr *)&address, length);
     return sent < 0 ? -errno : sent;
 }
 

@@ -35,7 +35,7 @@ ssize_t shim_unix_send(int fd, const void *_Nonnull bytes, size_t size, const in
 ssize_t shim_unix_receive(int fd, void *_Nonnull bytes, size_t size, int *_Nonnull fds, int *_Nonnull count,
                           int *_Nonnull cut);
 
-/// sendto(2) of one datagram to a Unix socket, not blocking; `path` with a leading `@` is an abstract name.
+/// sendto(2) of one datagram to a Unix socket, without SIGPIPE; `path` with a leading `@` is an abstract name.
 /// Bytes sent or -errno.
 ssize_t shim_unix_send_to(int fd, const char *_Nonnull path, const void *_Nonnull bytes, size_t size);
 
