@@ -57,7 +57,6 @@ package struct RoutingRule: Hashable, Sendable, Codable {
         header.dst_len = UInt8(destination.length)
         header.table = UInt8(RT_TABLE_UNSPEC.rawValue)
         header.action = UInt8(FR_ACT_TO_TBL)
-        if condition == .withoutOuterMark { header.flags = UInt32(FIB_RULE_INVERT) }
         writer.header(header)
         if destination.length > 0 { writer.put(FRA_DST, bytes: destination.address.bytes) }
         writer.put(FRA_PRIORITY, priority)
@@ -67,7 +66,8 @@ package struct RoutingRule: Hashable, Sendable, Codable {
         switch condition {
         case .always: break
         case .withoutOuterMark:
-            writer.put(FRA_FWMARK, Ownership.outerMark)
+            // "The bit is 0": an inverted rule would invert the destination too.
+            writer.put(FRA_FWMARK, UInt32(0))
             writer.put(FRA_FWMASK, Ownership.outerMask)
         case .fromOuterPort(let port):
             writer.put(FRA_IP_PROTO, UInt8(IPPROTO_UDP))
@@ -113,20 +113,16 @@ package struct KernelRule: Hashable, Sendable {
 
     private static func condition(_ header: fib_rule_hdr, _ attributes: NetlinkAttributes) -> RoutingRule.Condition? {
         guard Int(header.action) == Int(FR_ACT_TO_TBL), header.src_len == 0, header.tos == 0,
-            attributes[FRA_IIFNAME] == nil, attributes[FRA_OIFNAME] == nil
+            header.flags & UInt32(FIB_RULE_INVERT) == 0, attributes[FRA_IIFNAME] == nil, attributes[FRA_OIFNAME] == nil,
+            attributes.number(FRA_FWMARK, as: UInt32.self) ?? 0 == 0
         else { return nil }
-        let inverted = header.flags & UInt32(FIB_RULE_INVERT) != 0
-        let mark = attributes.number(FRA_FWMARK, as: UInt32.self) ?? 0
+        let mask = attributes.number(FRA_FWMASK, as: UInt32.self) ?? 0
         let ports = attributes.value(FRA_SPORT_RANGE, as: fib_rule_port_range.self)
-        switch (inverted, mark, ports) {
-        case (false, 0, nil):
-            return .always
-        case (true, Ownership.outerMark, nil):
-            return .withoutOuterMark
-        case (false, 0, let ports?) where ports.start == ports.end:
-            return .fromOuterPort(ports.start)
-        default:
-            return nil
+        switch (mask, ports) {
+        case (0, nil): return .always
+        case (Ownership.outerMask, nil): return .withoutOuterMark
+        case (0, let ports?) where ports.start == ports.end: return .fromOuterPort(ports.start)
+        default: return nil
         }
     }
 }

@@ -77,7 +77,7 @@ import Testing
             let neighbour = try #require(IPAddress("192.0.2.7"))
             #expect(try space.tables.lookUp(neighbour, mark: 0)?.interface == outside)
             #expect(
-                space.ip("rule").contains("not from all fwmark 0x8000000/0x8000000 lookup 1953852928 proto 140")
+                space.ip("rule").contains("from all fwmark 0/0x8000000 lookup 1953852928 proto 140")
             )
             // While the link is down nothing goes round the tunnel.
             space.ip("link set tnet0 down")
