@@ -14,7 +14,7 @@ struct Namespace {
     /// Runs the body on a new thread in a new namespace; the thread ends with it, so no other code gets to run there.
     static func run(_ body: @escaping @Sendable (Namespace) throws -> Void) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            let job = Job {
+            startThread {
                 continuation.resume(
                     with: Result {
                         try #require(shim_unshare_network() == 0, "namespace tests need root")
@@ -24,7 +24,6 @@ struct Namespace {
                     }
                 )
             }
-            job.start()
         }
     }
 
@@ -59,35 +58,38 @@ struct Namespace {
     /// One end of a pair with an address, as the machine's link to the world.
     func makeUnderlay() {
         ip("link add under0 type veth peer name under1")
+        // No addresses of the kernel's own, which would appear in the middle of a test.
+        ip("link set under0 addrgenmode none")
+        ip("link set under1 addrgenmode none")
         ip("addr add 192.0.2.1/24 dev under0")
         ip("addr add 2001:db8::1/64 dev under0 nodad")
         ip("link set under0 up")
         ip("link set under1 up")
+        while !ip("-br link show under0").contains(" UP ") { sched_yield() }
         ip("route add default via 192.0.2.254")
         ip("-6 route add default via 2001:db8::254")
     }
 }
 
+/// Runs the body on a thread of its own.
+func startThread(_ body: @escaping @Sendable () -> Void) {
+    var thread = pthread_t()
+    let context = unsafe Unmanaged.passRetained(Job(body)).toOpaque()
+    let code = unsafe pthread_create(
+        &thread,
+        nil,
+        { context in
+            if let context = unsafe context { unsafe Unmanaged<Job>.fromOpaque(context).takeRetainedValue().body() }
+            return nil
+        },
+        context
+    )
+    precondition(code == 0, "no thread for a test")
+    pthread_detach(thread)
+}
+
 private final class Job: Sendable {
-    private let body: @Sendable () -> Void
+    let body: @Sendable () -> Void
 
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-    func start() {
-        var thread = pthread_t()
-        let context = unsafe Unmanaged.passRetained(self).toOpaque()
-        let code = unsafe pthread_create(
-            &thread,
-            nil,
-            { context in
-                if let context = unsafe context {
-                    unsafe Unmanaged<Job>.fromOpaque(context).takeRetainedValue().body()
-                }
-                return nil
-            },
-            context
-        )
-        precondition(code == 0, "no thread for a namespace")
-        pthread_detach(thread)
-    }
 }

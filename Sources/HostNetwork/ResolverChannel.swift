@@ -1,0 +1,141 @@
+import CAres
+import Glibc
+import LinuxSystem
+import NetworkTypes
+
+/// A c-ares channel whose sockets carry a mark; for one thread.
+@safe struct ResolverChannel: ~Copyable {
+    private let channel: OpaquePointer
+
+    /// - Parameter servers: instead of those of /etc/resolv.conf.
+    init(mark: UInt32, servers: [Endpoint]?, tries: Int32, firstTryMilliseconds: Int32) throws(ResolverError) {
+        let channel = try unsafe ResolverChannel.open(tries, firstTryMilliseconds)
+        // The mark travels in the pointer itself: nothing to keep alive.
+        let mark = unsafe UnsafeMutableRawPointer(bitPattern: UInt(mark))
+        unsafe ares_set_socket_functions(channel, MarkedSockets.functions, mark)
+        if let servers {
+            let list = servers.map(\.description).joined(separator: ",")
+            let status = unsafe ares_set_servers_ports_csv(channel, list)
+            guard status == ARES_SUCCESS else {
+                unsafe ares_destroy(channel)
+                throw .noResolver(AresLibrary.text(status))
+            }
+        }
+        unsafe self.channel = unsafe channel
+    }
+
+    deinit { unsafe ares_destroy(channel) }
+
+    private static func open(_ tries: Int32, _ milliseconds: Int32) throws(ResolverError) -> OpaquePointer {
+        var options = unsafe ares_options()
+        unsafe options.timeout = milliseconds
+        unsafe options.tries = tries
+        var channel: OpaquePointer?
+        // "fb": /etc/hosts first, then the resolvers, whatever /etc/nsswitch.conf has besides.
+        let status = unsafe "fb".withCString { lookups in
+            unsafe options.lookups = unsafe UnsafeMutablePointer(mutating: lookups)
+            return unsafe ares_init_options(
+                &channel,
+                &options,
+                Int32(ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS)
+            )
+        }
+        guard status == ARES_SUCCESS, let channel = unsafe channel else {
+            throw .failed(AresLibrary.text(status))
+        }
+        return unsafe channel
+    }
+
+    /// Sends the queries for both families; `answer` must live until the channel is gone.
+    func start(_ host: String, _ answer: ResolverAnswer) {
+        var hints = ares_addrinfo_hints()
+        hints.ai_family = AF_UNSPEC
+        hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
+        unsafe ares_getaddrinfo(
+            channel,
+            host,
+            nil,
+            &hints,
+            { argument, status, _, list in
+                guard let argument = unsafe argument else { return }
+                unsafe Unmanaged<ResolverAnswer>.fromOpaque(argument).takeUnretainedValue().take(status, list)
+            },
+            Unmanaged.passUnretained(answer).toOpaque()
+        )
+    }
+
+    /// Waits for one of the channel's sockets, its next timeout or the other descriptor, and does what is due.
+    func wait(for limit: Interval, orUntilReadable other: Int32) {
+        var sockets = [ares_socket_t](repeating: -1, count: Int(ARES_GETSOCK_MAXNUM))
+        let bits = unsafe ares_getsock(channel, &sockets, ARES_GETSOCK_MAXNUM)
+        var descriptors = [pollfd(fd: other, events: Int16(POLLIN), revents: 0)]
+        for (number, socket) in sockets.enumerated() {
+            // ARES_GETSOCK_READABLE and _WRITABLE of ares.h, which Swift can't import.
+            let readable = bits & (1 << number) != 0
+            let writable = bits & (1 << (number + Int(ARES_GETSOCK_MAXNUM))) != 0
+            guard readable || writable else { continue }
+            let events = (readable ? POLLIN : 0) | (writable ? POLLOUT : 0)
+            descriptors.append(pollfd(fd: socket, events: Int16(events), revents: 0))
+        }
+        let ready = unsafe poll(&descriptors, nfds_t(descriptors.count), timeout(atMost: limit))
+        if ready <= 0 {
+            unsafe ares_process_fd(channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD)
+            return
+        }
+        for descriptor in descriptors.dropFirst() where descriptor.revents != 0 {
+            let readable = Int32(descriptor.events) & POLLIN != 0
+            let writable = Int32(descriptor.events) & POLLOUT != 0
+            unsafe ares_process_fd(
+                channel,
+                readable ? descriptor.fd : ARES_SOCKET_BAD,
+                writable ? descriptor.fd : ARES_SOCKET_BAD
+            )
+        }
+    }
+
+    /// Ends all that is under way; the callbacks are called before it returns.
+    func cancel() { unsafe ares_cancel(channel) }
+
+    /// Milliseconds until c-ares wants to be called, rounded up so that it isn't called too early in a loop.
+    private func timeout(atMost limit: Interval) -> Int32 {
+        let milliseconds = Int32(clamping: limit.nanoseconds / 1_000_000 + 1)
+        var most = timeval(tv_sec: Int(milliseconds / 1000), tv_usec: Int(milliseconds % 1000) * 1000)
+        var time = timeval()
+        guard let next = unsafe ares_timeout(channel, &most, &time) else { return milliseconds }
+        return unsafe min(milliseconds, Int32(clamping: next.pointee.tv_sec * 1000 + next.pointee.tv_usec / 1000 + 1))
+    }
+}
+
+/// The socket functions that c-ares is given: close-on-exec from birth, non-blocking and marked before the first packet.
+private enum MarkedSockets {
+    /// c-ares keeps the pointer; it lives as long as the process.
+    nonisolated(unsafe) static let functions: UnsafePointer<ares_socket_functions> = {
+        let place = UnsafeMutablePointer<ares_socket_functions>.allocate(capacity: 1)
+        unsafe place.initialize(
+            to: ares_socket_functions(
+                asocket: { family, type, number, mark in
+                    let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+                    let descriptor = socket(family, type | flags, number)
+                    let mark = UInt32(truncatingIfNeeded: UInt(bitPattern: mark))
+                    guard descriptor >= 0, mark != 0 else { return descriptor }
+                    do throws(SystemError) {
+                        try SocketOption.set(SOL_SOCKET, SO_MARK, Int32(bitPattern: mark), on: descriptor, "SO_MARK")
+                        return descriptor
+                    } catch {
+                        // Without its mark a query would go into the tunnel.
+                        close(descriptor)
+                        errno = error.code
+                        return -1
+                    }
+                },
+                aclose: { descriptor, _ in close(descriptor) },
+                aconnect: { descriptor, name, length, _ in unsafe connect(descriptor, name, length) },
+                arecvfrom: { descriptor, buffer, size, flags, name, length, _ in
+                    unsafe recvfrom(descriptor, buffer, size, flags, name, length)
+                },
+                asendv: { descriptor, parts, count, _ in unsafe writev(descriptor, parts, count) }
+            )
+        )
+        return unsafe UnsafePointer(place)
+    }()
+}
