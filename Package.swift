@@ -79,7 +79,7 @@ let tests: [Target] = [
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
     test("LinuxSystem", ["NetworkTypes"]),
     test("ControlAPI", []),
-    test("WireGuardConfig", ["ControlAPI", "NetworkTypes"]),
+    test("WireGuardConfig", ["ControlAPI", "NetworkTypes"], fixtures: true),
     test("Keychain", ["ControlAPI", "LinuxSystem", "TunnelCrypto"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
     test("PacketIO", ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "TestSupport"]),

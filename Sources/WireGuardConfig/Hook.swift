@@ -31,6 +31,9 @@ package struct Hook: Hashable, Sendable {
         if text.isEmpty { return ValueProblem("is empty") }
         if text.trimmed.count != text.count { return ValueProblem("begins or ends with a blank") }
         if text.count > longestCommand { return ValueProblem("is longer than \(longestCommand) bytes") }
+        if text.contains(where: { $0.isBlank && $0 != 0x20 && $0 != 0x09 }) {
+            return ValueProblem("has a vertical tab or a form feed", hint: "Remove it.")
+        }
         return TextCheck.problem(of: text, in: "command")
     }
 }

@@ -87,7 +87,7 @@ enum KeyText {
 
     /// What is wrong with a text that isn't a key.
     private static func problem(of text: ArraySlice<UInt8>) -> ValueProblem {
-        let rule = "A key has exactly 44 characters and ends in =, as wg genkey prints it."
+        let rule = "A key has exactly 44 characters and ends in =, as wg prints it."
         let first = { (matches: (UInt8) -> Bool) in text.firstIndex(where: matches).map { $0 - text.startIndex + 1 } }
         if let position = first(\.isBlank) {
             return ValueProblem("has a blank at position \(position)", hint: "Write the key without blanks.")

@@ -11,11 +11,11 @@ enum LineProblem {
         let commentHint = "A comment begins with #."
         if text.first == UInt8(ascii: ";") { return ValueProblem("begins with ;", hint: commentHint) }
         if text.starts(with: "//".utf8) { return ValueProblem("begins with //", hint: commentHint) }
-        guard let equals else {
-            let word = text.prefix { !$0.isBlank && $0 != UInt8(ascii: ":") }
-            let example = FileKey.named(word)?.rawValue ?? "Address"
-            return ValueProblem("the line has no =", hint: "Write it as in \(example) = value.")
+        let word = text.prefix { !$0.isBlank && $0 != UInt8(ascii: ":") && $0 != UInt8(ascii: "=") }
+        if let key = FileKey.named(word)?.rawValue {
+            return ValueProblem("no = follows \(key)", hint: "Write it as in \(key) = value.")
         }
+        guard let equals else { return ValueProblem("the line has no =", hint: "Write it as in Address = value.") }
         let key = text[..<equals].trimmed
         if key.isEmpty { return ValueProblem("nothing stands before the =", hint: "Write the key there.") }
         let place = section.map { "[\($0.rawValue)]" } ?? "any section"
@@ -26,7 +26,8 @@ enum LineProblem {
         // What is near a known key is no secret.
         let isShown = ShownText.isHarmless(key) || near != nil && key.allSatisfy { (0x20...0x7e).contains($0) }
         let shown = isShown ? "\"\(key.text)\"" : "a word of \(ShownText.count(key.count, "byte"))"
-        return ValueProblem("\(shown) is no key of \(place)", hint: near.map { "Did you mean \($0)?" })
+        let hint = near.map { "Did you mean \($0)?" } ?? (hasInvisible(key) ? invisibleHint : nil)
+        return ValueProblem("\(shown) is no key of \(place)", hint: hint)
     }
 
     static func ofSection(_ name: ArraySlice<UInt8>) -> ValueProblem {
@@ -39,6 +40,7 @@ enum LineProblem {
     /// What is probably wrong with a value that can't be read, whatever its key.
     static func hint(for value: ArraySlice<UInt8>) -> String? {
         if let next = gluedLine(in: value) { return "A new line seems to be missing before \(next)." }
+        if hasInvisible(value) { return invisibleHint }
         if value.contains(UInt8(ascii: ";")) {
             return "A ; neither separates items nor begins a comment: write , or #."
         }
@@ -52,6 +54,19 @@ enum LineProblem {
             return "This seems to be a placeholder: write the real value."
         }
         return nil
+    }
+
+    private static let invisibleHint = "It has an invisible character, such as a no-break space: type the line anew."
+
+    /// Whether there is a no-break space, a zero-width character or a direction mark, as web pages and chats add them.
+    private static func hasInvisible(_ text: ArraySlice<UInt8>) -> Bool {
+        guard text.contains(where: { $0 >= 0x80 }) else { return false }
+        return text.text.unicodeScalars.contains { scalar in
+            switch scalar.value {
+            case 0xa0, 0x2000...0x200f, 0x2028...0x202f, 0x2060...0x206f, 0x3000, 0xfeff: true
+            default: false
+            }
+        }
     }
 
     /// The key or section whose line goes on where this value should have ended; nil where there is none.

@@ -1,13 +1,15 @@
 /// Reads whole numbers, with a reason for whatever is wrong.
 enum NumberText {
     /// Decimal digits and nothing else.
+    ///
+    /// - Parameter hint: for what isn't a number at all.
     static func parse(_ text: ArraySlice<UInt8>, in range: ClosedRange<Int>, hint: String) throws(ValueProblem) -> Int {
         let shown = ShownText.of(text)
         guard !text.isEmpty, text.allSatisfy(\.isASCIIDigit) else {
             throw ValueProblem("\(shown) isn't a whole number", hint: hint)
         }
         guard let value = Int(text.text), range.contains(value) else {
-            throw ValueProblem("\(shown) isn't from \(range.lowerBound) to \(range.upperBound)", hint: hint)
+            throw ValueProblem("\(shown) isn't from \(range.lowerBound) to \(range.upperBound)")
         }
         return value
     }

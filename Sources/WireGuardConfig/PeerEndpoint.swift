@@ -122,10 +122,10 @@ extension PeerEndpoint {
         if text.count > DomainText.longestName + 7 {
             return ValueProblem("is longer than any host and port", hint: rule)
         }
-        if text.contains(where: \.isBlank) { return ValueProblem("has a blank inside", hint: rule) }
         if text.contains(UInt8(ascii: ",")) {
             return ValueProblem("has a comma", hint: "A peer has one endpoint. \(rule)")
         }
+        if text.contains(where: \.isBlank) { return ValueProblem("has a blank inside", hint: rule) }
         if let mark = text.firstIndex(of: UInt8(ascii: "/")) {
             let before = text[..<mark]
             if before.last == UInt8(ascii: ":") {

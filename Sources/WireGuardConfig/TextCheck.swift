@@ -1,15 +1,17 @@
-/// Finds what no value may contain: NUL, other control characters than the tab, bytes that aren't UTF-8.
+/// Finds what no text may contain: NUL, other control characters than blanks, bytes that aren't UTF-8.
 ///
 /// Control characters are refused because values are shown on terminals, which obey some of them.
 enum TextCheck {
     /// - Parameter whole: what the positions count from, for the message: "line".
     static func problem(of text: ArraySlice<UInt8>, in whole: StaticString) -> ValueProblem? {
         var isASCII = true
-        for (offset, byte) in text.enumerated() {
+        var offset = -1
+        for byte in text {
+            offset += 1
             if byte == 0 {
                 return ValueProblem("has a NUL at byte \(offset + 1) of the \(whole)", hint: "Remove it.")
             }
-            if (byte < 0x20 && byte != 0x09) || byte == 0x7f { return control(at: offset, in: whole) }
+            if (byte < 0x20 && !byte.isBlank) || byte == 0x7f { return control(at: offset, in: whole) }
             if byte >= 0x80 { isASCII = false }
         }
         return isASCII ? nil : problemBeyondASCII(text, in: whole)
