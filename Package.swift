@@ -90,6 +90,14 @@ let tests: [Target] = [
     test("WireGuardProvider", ["ControlAPI", "LinuxSystem", "NetworkTypes", "TunnelCrypto", "WireGuardCore"]),
 ]
 
+/// Fuzz targets, which only a build for libFuzzer can link (`Tests/Fuzz/README.md`).
+let fuzzers: [Target] =
+    Context.environment["TUNNELD_FUZZ"] == "1"
+    ? [
+        fuzzer("FuzzConfigurationFile", ["WireGuardConfig"]),
+        fuzzer("FuzzConfigurationJSON", ["WireGuardConfig", "ControlAPI"]),
+    ] : []
+
 let package = Package(
     name: "tunneld",
     products: [
@@ -97,7 +105,7 @@ let package = Package(
         .executable(name: "tunnelctl", targets: ["tunnelctl"]),
         .executable(name: "tunnel-provider-wireguard", targets: ["tunnel-provider-wireguard"]),
     ],
-    targets: c + pure + host + parts + programs + tests
+    targets: c + pure + host + parts + programs + tests + fuzzers
 )
 
 func swift(_ name: String, _ dependencies: [Target.Dependency], resources: [Resource]? = nil) -> Target {
@@ -116,6 +124,17 @@ func test(_ module: String, _ others: [Target.Dependency], fixtures: Bool = fals
         name: module + "Tests",
         dependencies: [.init(stringLiteral: module)] + others,
         exclude: fixtures ? ["Fixtures"] : [],
+        swiftSettings: house
+    )
+}
+
+/// A program that libFuzzer drives: `Tests/Fuzz/<name>`, with its corpus beside it.
+func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .executableTarget(
+        name: name,
+        dependencies: dependencies,
+        path: "Tests/Fuzz/\(name)",
+        exclude: ["Corpus"],
         swiftSettings: house
     )
 }
