@@ -1,0 +1,99 @@
+import CShims
+package import Dispatch
+import EventLoop
+import LinuxSystem
+package import Netlink
+import NetworkTypes
+import Synchronization
+
+/// Calls a handler when the network around the tunnels has changed, a moment after the first sign of it.
+///
+/// What happens in that moment comes in the same call. Changes of the tunnels' own interfaces and of our own routes
+/// don't count. While nothing happens nothing wakes. Works in the network namespace of the thread that makes it.
+package final class NetworkMonitor: Sendable {
+    private struct State {
+        var filter = NetworkEventFilter()
+        var pending: NetworkEvents = []
+    }
+
+    private let subscription: NetlinkSubscription
+    private let socket: any NetlinkSocket
+    private let queue: DispatchQueue
+    private let handler: @Sendable (NetworkEvents) -> Void
+    private let state = Mutex(State())
+    private let source = Mutex<DescriptorSource?>(nil)
+
+    /// A link that comes up does so in several steps, within a few milliseconds.
+    private static let gatheringMilliseconds = 200
+
+    /// - Parameters:
+    ///   - queue: where `handler` is called.
+    ///   - socket: for reading the state that changes are compared with.
+    package init(
+        on queue: DispatchQueue,
+        socket: any NetlinkSocket,
+        handler: @escaping @Sendable (NetworkEvents) -> Void
+    ) throws(NetlinkError) {
+        self.queue = queue
+        self.socket = socket
+        self.handler = handler
+        subscription = try NetlinkSubscription(groups: [
+            RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
+        ])
+        try readTables()
+    }
+
+    /// Begins to call the handler.
+    package func resume() {
+        let source = DescriptorSource(subscription.descriptor, .readable, on: queue) { @Sendable [weak self] in
+            self?.drain()
+        }
+        self.source.withLock { $0 = source }
+        source.resume()
+    }
+
+    package func cancel() { source.withLock { $0?.cancel() } }
+
+    /// Says that an interface belongs to a tunnel, before it is switched on; forgotten when the interface goes.
+    package func ignore(interface: UInt32) {
+        state.withLock { _ = $0.filter.ownInterfaces.insert(interface) }
+    }
+
+    private func drain() {
+        var events: NetworkEvents = []
+        do throws(NetlinkError) {
+            while let messages = try subscription.receive() {
+                state.withLock { state in
+                    for message in messages { events.formUnion(state.filter.events(in: message)) }
+                }
+            }
+        } catch {
+            // Something was lost: anything may have changed. Reading the tables is tried again at the next event.
+            try? readTables()
+            events = [.links, .addresses, .routes]
+        }
+        guard !events.isEmpty else { return }
+        let isFirst = state.withLock { state in
+            defer { state.pending.formUnion(events) }
+            return state.pending.isEmpty
+        }
+        guard isFirst else { return }
+        queue.asyncAfter(deadline: .now() + .milliseconds(Self.gatheringMilliseconds)) { [weak self] in
+            self?.deliver()
+        }
+    }
+
+    private func deliver() {
+        let events = state.withLock { state in
+            defer { state.pending = [] }
+            return state.pending
+        }
+        handler(events)
+    }
+
+    private func readTables() throws(NetlinkError) {
+        let links = try socket.dump(NetlinkRequest(RTM_GETLINK) { $0.header(ifinfomsg(index: 0)) })
+        let addresses = try socket.dump(InterfaceAddress.dump(interface: 0))
+        state.withLock { $0.filter.reset(to: links + addresses) }
+    }
+}
