@@ -1,0 +1,68 @@
+package import ControlAPI
+import VarlinkCore
+import VarlinkSocket
+
+extension DaemonClient {
+    /// The state of all configurations that the caller may see, running or not.
+    package func status() async throws(ControlError) -> [SessionView] { try await status(of: nil) }
+
+    /// The state of one configuration; empty where there is none of this identifier.
+    package func status(_ identifier: String) async throws(ControlError) -> [SessionView] {
+        try await status(of: identifier)
+    }
+
+    private func status(of identifier: String?) async throws(ControlError) -> [SessionView] {
+        let parameters = SessionsCalls.StatusParameters(identifier: identifier)
+        let reply: SessionsCalls.StatusReply = try await call(SessionsCalls.interface + ".Status", parameters).reply
+        return reply.sessions
+    }
+
+    /// Asks for a start; all later news are events.
+    package func start(_ identifier: String) async throws(ControlError) -> SessionsCalls.StartReply {
+        let parameters = SessionsCalls.StartParameters(identifier: identifier, generation: nil)
+        return try await call(SessionsCalls.interface + ".Start", parameters).reply
+    }
+
+    /// Asks for the end of the present session; none is no error.
+    package func stop(_ identifier: String) async throws(ControlError) {
+        let parameters = SessionsCalls.StopParameters(identifier: identifier)
+        let _: NoParameters = try await call(SessionsCalls.interface + ".Stop", parameters).reply
+    }
+
+    package func statistics(_ identifier: String) async throws(ControlError) -> SessionsCalls.StatisticsReply {
+        let parameters = SessionsCalls.StatusParameters(identifier: identifier)
+        return try await call(SessionsCalls.interface + ".Statistics", parameters).reply
+    }
+
+    package typealias Events = AsyncThrowingStream<SessionsCalls.Event, any Error>
+
+    /// The present state and then every change, of one configuration or of all, on a connection of its own.
+    ///
+    /// The stream ends with a `ControlError` when the connection does, and ends the connection when nobody holds it.
+    package func monitor(_ identifier: String?) async throws(ControlError) -> Events {
+        let method = SessionsCalls.interface + ".Monitor"
+        do {
+            let connection = try await connect()
+            let parameters = SessionsCalls.StatusParameters(identifier: identifier)
+            let replies = try await connection.callMore(method, parameters)
+            let (events, continuation) = Events.makeStream()
+            let task = Task {
+                do {
+                    for try await reply in replies {
+                        continuation.yield(try reply.decode(SessionsCalls.Event.self))
+                    }
+                    continuation.finish()
+                } catch {
+                    continuation.finish(throwing: await translate(error, of: method))
+                }
+            }
+            continuation.onTermination = { @Sendable _ in
+                task.cancel()
+                Task { await connection.close() }
+            }
+            return events
+        } catch {
+            throw await translate(error, of: method)
+        }
+    }
+}
