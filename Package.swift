@@ -81,6 +81,18 @@ let tests: [Target] = [
     test("ControlAPI", []),
     test("WireGuardConfig", ["ControlAPI", "NetworkTypes"], fixtures: true),
     test("Keychain", ["ControlAPI", "LinuxSystem", "TunnelCrypto"]),
+    test(
+        "ControlClient",
+        ["TestSupport", "ControlAPI", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket"]
+    ),
+    test(
+        "CommandLineTool",
+        [
+            "TestSupport", "ControlAPI", "ControlClient", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket",
+            "WireGuardConfig",
+        ],
+        fixtures: true
+    ),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
     test("PacketIO", ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "TestSupport"]),
     test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),

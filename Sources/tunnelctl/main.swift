@@ -1,1 +1,15 @@
-// placeholder
+import CommandLineTool
+import Glibc
+
+// A closed pipe is told by the write that fails, and ends the program in order.
+signal(SIGPIPE, SIG_IGN)
+let tool = CommandLineTool(
+    CommandLineTool.Surroundings(
+        output: DescriptorSink(STDOUT_FILENO),
+        errors: DescriptorSink(STDERR_FILENO),
+        outputIsTerminal: isatty(STDOUT_FILENO) == 1,
+        environment: { @Sendable name in unsafe getenv(name).map { unsafe String(cString: $0) } },
+        interruptions: { @Sendable in Interruptions.stream() }
+    )
+)
+exit(await tool.run(Array(CommandLine.arguments.dropFirst())).rawValue)

@@ -1,0 +1,97 @@
+/// Reads a command line by the argument table.
+package enum ArgumentParser {
+    /// - Parameter arguments: without the program's name.
+    /// - Throws: the first thing that is wrong, with the nearest match where something is misspelt.
+    package static func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
+        var words: [String] = []
+        var given: [Invocation.GivenOption] = []
+        var rest = arguments[...]
+        while let argument = rest.popFirst() {
+            if argument == "--" {
+                words += rest
+                break
+            }
+            guard argument.hasPrefix("-"), argument != "-" else {
+                words.append(argument)
+                continue
+            }
+            given.append(try option(argument, &rest, of: words.first))
+        }
+        if given.contains(where: { $0.option == .help }) {
+            // Of a word that is no command, `help` itself says what is wrong.
+            let asked = words.first.map { [$0] } ?? []
+            return Invocation(command: .help, operands: asked, options: given.filter { $0.option == .json })
+        }
+        let command = try self.command(words.first)
+        let invocation = Invocation(command: command, operands: Array(words.dropFirst()), options: given)
+        try check(invocation)
+        return invocation
+    }
+
+    /// One option and its value; `--name=NAME` and `--name NAME` mean the same.
+    private static func option(
+        _ argument: String,
+        _ rest: inout ArraySlice<String>,
+        of command: String?
+    ) throws(UsageError) -> Invocation.GivenOption {
+        let equals = argument.firstIndex(of: "=")
+        let typed = argument == "-h" ? Option.help.rawValue : String(argument[..<(equals ?? argument.endIndex)])
+        let row = command.flatMap(Command.init(rawValue:)).map(CommandDescription.of)
+        guard let option = Option(rawValue: typed), let description = description(of: option, row) else {
+            let known = (row?.options ?? []) + OptionDescription.global
+            throw UsageError(
+                "There is no option \"\(typed)\"\(row.map { " of \($0.name)" } ?? "").",
+                hint: NearestMatch.hint(for: typed, among: known.map(\.name))
+            )
+        }
+        guard description.value != nil else {
+            if equals != nil { throw UsageError("\(typed) takes no value.") }
+            return Invocation.GivenOption(option: option, value: nil)
+        }
+        if let equals {
+            return Invocation.GivenOption(option: option, value: String(argument[argument.index(after: equals)...]))
+        }
+        guard let value = rest.popFirst() else { throw UsageError("\(description.heading): the value is missing.") }
+        return Invocation.GivenOption(option: option, value: value)
+    }
+
+    /// Before the command is known, an option of any command may stand; `check` sees later whether it is its own.
+    private static func description(of option: Option, _ row: CommandDescription?) -> OptionDescription? {
+        if let row { return row.option(option) }
+        return OptionDescription.global.first { $0.name == option.rawValue }
+            ?? CommandDescription.table.lazy.compactMap { $0.option(option) }.first
+    }
+
+    private static func command(_ word: String?) throws(UsageError) -> Command {
+        guard let word else { throw UsageError("No command was given.", hint: "`tunnelctl help` lists them.") }
+        guard let command = Command(rawValue: word) else {
+            throw UsageError(
+                "There is no command \"\(word)\".",
+                hint: NearestMatch.hint(for: word, among: Command.allCases.map(\.rawValue))
+                    ?? "`tunnelctl help` lists them."
+            )
+        }
+        return command
+    }
+
+    private static func check(_ invocation: Invocation) throws(UsageError) {
+        let row = CommandDescription.of(invocation.command)
+        var seen: Set<Option> = []
+        for given in invocation.options {
+            guard let description = row.option(given.option) else {
+                throw UsageError("There is no option \(given.option.rawValue) of \(row.name).")
+            }
+            if !seen.insert(given.option).inserted, !description.repeats {
+                throw UsageError("\(given.option.rawValue) was given twice.")
+            }
+        }
+        let count = invocation.operands.count
+        if count < row.operandCount.lowerBound {
+            throw UsageError("\(row.operands[count].name) is missing.", hint: "Usage: tunnelctl \(row.usage)")
+        }
+        if count > row.operandCount.upperBound {
+            let extra = invocation.operands[row.operandCount.upperBound]
+            throw UsageError("\"\(extra)\" is one word too many.", hint: "Usage: tunnelctl \(row.usage)")
+        }
+    }
+}

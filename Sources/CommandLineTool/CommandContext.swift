@@ -1,0 +1,65 @@
+import ControlAPI
+package import ControlClient
+import Glibc
+
+/// What a command works with: what was typed, where to print, tunneld, and the person's signals.
+package struct CommandContext: Sendable {
+    package let invocation: Invocation
+    package let console: Console
+    package let daemon: DaemonClient
+    /// Yields at SIGINT and SIGTERM from the first call on; until then they end the program.
+    package let interruptions: @Sendable () -> AsyncStream<Void>
+
+    package init(
+        invocation: Invocation,
+        console: Console,
+        daemon: DaemonClient,
+        interruptions: @escaping @Sendable () -> AsyncStream<Void>
+    ) {
+        self.invocation = invocation
+        self.console = console
+        self.daemon = daemon
+        self.interruptions = interruptions
+    }
+
+    /// The state of the configuration that the first word means.
+    func findSession(prefixes: Bool = true) async throws -> SessionView {
+        let sessions = try await daemon.status()
+        let found = try NameMatch.find(
+            invocation.operand(0),
+            among: sessions.map { NameMatch.Candidate(identifier: $0.identifier, name: $0.name) },
+            prefixes: prefixes
+        )
+        guard let session = sessions.first(where: { $0.identifier == found.identifier }) else {
+            throw ControlError(.configurationUnknown, "There is no configuration \"\(found.name)\".")
+        }
+        return session
+    }
+
+    /// Saves a configuration.
+    ///
+    /// - Parameter remedy: what to do where the name is taken; tunneld can't know what this command offers.
+    func save(
+        _ configuration: Configuration,
+        generation: Int,
+        secrets: NewSecrets? = nil,
+        whereTaken remedy: String
+    ) async throws(ControlError) -> ConfigurationsCalls.SaveReply {
+        do {
+            return try await daemon.save(configuration, generation: generation, secrets: secrets)
+        } catch {
+            var error = error
+            if error.name == .nameTaken { error.remedy = remedy }
+            throw error
+        }
+    }
+
+    /// The stored configuration of this name that belongs to the person who runs this; nil for none.
+    func findOwn(named name: String) async throws(ControlError) -> Configuration? {
+        for session in try await daemon.status() where session.name == name {
+            let configuration = try await daemon.load(session.identifier)
+            if configuration.owner.user == getuid() { return configuration }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,12 @@
+package import ControlAPI
+
+/// A command that failed with an exit code of its own: the code says more than the error's name.
+package struct CommandFailure: Error, Sendable {
+    package let error: ControlError
+    package let code: ExitCode
+
+    package init(_ error: ControlError, code: ExitCode) {
+        self.error = error
+        self.code = code
+    }
+}

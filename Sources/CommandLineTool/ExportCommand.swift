@@ -1,0 +1,72 @@
+import ControlAPI
+import ControlClient
+import Glibc
+import WireGuardConfig
+
+/// `export NAME [--with-secrets]`: the configuration as a `.conf` file.
+struct ExportCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitCode {
+        let view = try await context.findSession()
+        let configuration = try await context.daemon.load(view.identifier)
+        guard let wireGuard = configuration.wireGuard else {
+            throw ControlError(
+                .invalidParameter,
+                "\(view.name) can't be written as a .conf file.",
+                reason: "It isn't one of WireGuard's: \(configuration.provider?.identifier ?? "no provider").",
+                remedy: "`tunnelctl show \(view.name) --json` prints it as JSON."
+            )
+        }
+        let withSecrets = context.invocation.has(.withSecrets)
+        var bytes =
+            withSecrets ? try await revealed(wireGuard, of: view) : Array(ConfigurationWriter.text(of: wireGuard).utf8)
+        defer {
+            unsafe bytes.withUnsafeMutableBytes { bytes in
+                if let base = bytes.baseAddress { unsafe explicit_bzero(base, bytes.count) }
+            }
+        }
+        if context.console.json {
+            try context.console.print(
+                json: ExportDocument(
+                    identifier: view.identifier,
+                    name: view.name,
+                    withSecrets: withSecrets,
+                    text: String(decoding: bytes, as: UTF8.self)
+                )
+            )
+        } else {
+            try context.console.print(bytes: bytes)
+        }
+        if !withSecrets {
+            context.console.note("The keys are left out; `export \(view.name) --with-secrets` has them.")
+        } else if context.console.isTerminal {
+            context.console.note("Secrets stand on this screen and in its scroll-back now.")
+        }
+        return .done
+    }
+
+    private func revealed(_ wireGuard: WireGuardConfiguration, of view: SessionView) async throws -> [UInt8] {
+        let secrets = try SecretEnvelope.open(try await context.daemon.reveal(view.identifier))
+        do throws(ConfigurationWriter.MissingSecret) {
+            return try ConfigurationWriter.bytes(of: wireGuard, with: secrets)
+        } catch {
+            throw ControlError(
+                .secretUnavailable,
+                "A secret of \(view.name) is missing.",
+                reason: "tunneld's keychain doesn't hold \(error.reference).",
+                remedy: "Import the configuration again with its keys, and --replace."
+            )
+        }
+    }
+}
+
+private struct ExportDocument: Encodable {
+    let identifier: String
+    let name: String
+    let withSecrets: Bool
+    /// The `.conf` file.
+    let text: String
+}

@@ -1,0 +1,161 @@
+import ControlAPI
+import ControlClient
+import Glibc
+import LinuxSystem
+import TunnelCrypto
+import WireGuardConfig
+
+/// `import FILE|FOLDER`: stores WireGuard's `.conf` files and reports on every line.
+struct ImportCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitCode {
+        let path = context.invocation.operand(0)
+        if path == "-", context.invocation.value(.name) == nil {
+            throw UsageError("Standard input has no name.", hint: "Add --name NAME.")
+        }
+        guard let names = try folder(path) else {
+            let document = try await importFile(path, name: context.invocation.value(.name))
+            if context.console.json {
+                try context.console.print(json: document)
+            } else {
+                try context.console.print(document.lines)
+            }
+            return .done
+        }
+        if context.invocation.has(.name) {
+            throw UsageError("--name is for one file; those of a folder keep their own names.")
+        }
+        return try await importFolder(names.map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" })
+    }
+
+    /// The names of a folder's `.conf` files; nil for what is no folder.
+    private func folder(_ path: String) throws(ControlError) -> [String]? {
+        var status = stat()
+        guard path != "-", unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+        let names: [String]
+        do throws(SystemError) {
+            names = try FileSystem.names(inFolder: path).filter { $0.hasSuffix(".conf") && $0 != ".conf" }.sorted()
+        } catch {
+            throw ControlError(.invalidParameter, "\(path) can't be read.", reason: "\(error)")
+        }
+        if names.isEmpty {
+            throw ControlError(.notFound, "There is no .conf file in \(path).", remedy: "Name a file, or its folder.")
+        }
+        return names
+    }
+
+    /// Imports each file; one that fails doesn't keep the others from it.
+    private func importFolder(_ paths: [String]) async throws -> ExitCode {
+        var failures = 0
+        for path in paths {
+            do {
+                let document = try await importFile(path, name: nil)
+                if context.console.json {
+                    try context.console.print(json: document, streaming: true)
+                } else {
+                    try context.console.print(document.lines)
+                }
+            } catch let failure as ImportFailure {
+                failures += 1
+                context.console.report(failure)
+            } catch let error as ControlError where error.concernsOneFile {
+                failures += 1
+                context.console.report(error)
+            }
+        }
+        if failures > 0 { context.console.note("\(failures) of \(paths.count) files were not imported.") }
+        return failures == 0 ? .done : .failed
+    }
+
+    private func importFile(_ path: String, name: String?) async throws -> ImportDocument {
+        let file = try ImportFile(path)
+        let name = name ?? file.suggestedName
+        let replaced = context.invocation.has(.replace) ? try await context.findOwn(named: name) : nil
+        let stored = replaced.flatMap(\.privateKeyReference)
+        var result = try parse(file, stored)
+        if file.isWorldReadable {
+            result.report.add(.warning, "everybody on this machine may read the file: chmod 600 \(file.path)")
+        }
+        if let stored, result.configuration.privateKeyReference == stored {
+            result.report.add(.changed, key: "PrivateKey", "not in the file: the stored one is kept")
+        }
+        if context.invocation.has(.strict), !result.report.warnings.isEmpty {
+            throw ImportFailure(file.path, warnings: result.report.warnings)
+        }
+        let configuration = try document(result.configuration, named: name, replaced)
+        let saved = try await context.save(
+            configuration,
+            generation: replaced?.generation ?? 0,
+            secrets: result.secrets,
+            whereTaken: "Add --replace to replace it, or --name to give another name."
+        )
+        return ImportDocument(
+            file: file.path,
+            name: name,
+            saved: saved,
+            replaced: replaced != nil,
+            hooks: result.configuration.hooks,
+            report: result.report
+        )
+    }
+
+    /// What of a parsed file is left once its secrets are in their envelope.
+    private typealias Parsed = (
+        configuration: WireGuardConfiguration, report: ImportReport, secrets: NewSecrets?
+    )
+
+    private func parse(_ file: ImportFile, _ storedPrivateKey: String?) throws -> Parsed {
+        do {
+            let result = try ConfigurationReader.read(file.bytes, storedPrivateKey: storedPrivateKey) { key in
+                key.byteCount == X25519.keySize ? WireGuardPublicKey(bytes: X25519.publicKey(of: key)) : nil
+            }
+            return (result.configuration, result.report, try SecretEnvelope.seal(result.secrets))
+        } catch let errors as ImportErrors {
+            throw ImportFailure(file.path, errors)
+        }
+    }
+
+    /// The configuration to save: a new one, or the stored one with another provider's configuration.
+    private func document(
+        _ wireGuard: WireGuardConfiguration,
+        named name: String,
+        _ replaced: Configuration?
+    ) throws -> Configuration {
+        let provider = Configuration.Provider(
+            identifier: WireGuardProviderName.identifier,
+            configuration: try JSONValue(encoding: wireGuard)
+        )
+        var configuration = replaced ?? Configuration(name: name, owner: .init(user: getuid()), provider: provider)
+        configuration.provider = provider
+        configuration.serverAddress = wireGuard.peers.lazy.compactMap(\.endpoint).first?.description
+        return configuration
+    }
+}
+
+/// How configurations of WireGuard name their provider.
+enum WireGuardProviderName {
+    static let identifier = "org.tunneld.wireguard"
+}
+
+extension Configuration {
+    /// WireGuard's part of the configuration; nil where another provider's is stored.
+    var wireGuard: WireGuardConfiguration? {
+        guard let provider, provider.identifier == WireGuardProviderName.identifier else { return nil }
+        return try? WireGuardConfiguration(json: provider.configuration)
+    }
+
+    fileprivate var privateKeyReference: String? { wireGuard?.privateKeyReference }
+}
+
+extension ControlError {
+    /// Whether another file of the same folder may fare better.
+    fileprivate var concernsOneFile: Bool {
+        switch name {
+        case .notRunning, .unavailable, .versionMismatch: false
+        default: true
+        }
+    }
+}

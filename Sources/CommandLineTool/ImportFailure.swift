@@ -1,0 +1,49 @@
+import ControlAPI
+import WireGuardConfig
+
+/// Something that wasn't stored, with all that is wrong with it.
+struct ImportFailure: Error {
+    /// What failed: the first line of the text.
+    let headline: String
+    /// Each fault.
+    let faults: [ControlError]
+    let code: ExitCode
+
+    init(headline: String, faults: [ControlError], code: ExitCode) {
+        self.headline = headline
+        self.faults = faults
+        self.code = code
+    }
+
+    init(_ file: String, _ errors: ImportErrors) {
+        let count = errors.errors.count + errors.omitted
+        let headline = "\(file) can't be imported: \(count) \(count == 1 ? "error" : "errors"); nothing was saved."
+        var faults = errors.errors.map { error in
+            let place = error.line > 0 ? "line \(error.line)" + (error.column.map { ", column \($0)" } ?? "") : file
+            let key = error.key.map { "\($0): " } ?? ""
+            return ControlError(
+                .configurationInvalid,
+                "\(file), \(place): \(key)\(error.reason).",
+                remedy: error.hint,
+                field: place
+            )
+        }
+        if errors.omitted > 0 {
+            faults.append(ControlError(.configurationInvalid, "\(file): \(errors.omitted) more errors."))
+        }
+        self.init(headline: headline, faults: faults, code: .failed)
+    }
+
+    /// Warnings that count as errors.
+    init(_ file: String, warnings: [ImportReport.Entry]) {
+        let headline =
+            "\(file) has \(warnings.count) \(warnings.count == 1 ? "warning" : "warnings") and --strict was given; "
+            + "nothing was saved."
+        let faults = warnings.map { warning in
+            let place = warning.line > 0 ? "line \(warning.line)" : file
+            let key = warning.key.map { "\($0): " } ?? ""
+            return ControlError(.configurationInvalid, "\(file), \(place): \(key)\(warning.text).", field: place)
+        }
+        self.init(headline: headline, faults: faults, code: .failed)
+    }
+}

@@ -1,0 +1,45 @@
+import ControlAPI
+import ControlClient
+
+/// `list`: the stored configurations and whether they run.
+struct ListCommand {
+    private let context: CommandContext
+
+    init(_ context: CommandContext) { self.context = context }
+
+    func run() async throws -> ExitCode {
+        let sessions = try await context.daemon.status()
+        if context.console.json {
+            try context.console.print(json: sessions.map(Row.init))
+            return .done
+        }
+        guard !sessions.isEmpty else {
+            try context.console.print("No configuration is stored. `tunnelctl import FILE` stores one.")
+            return .done
+        }
+        var table = TextTable(["NAME", "STATUS", "ENABLED", "IDENTIFIER"])
+        for view in sessions {
+            table.append([
+                StyledText(view.name, .bold), SessionText.status(view.status), view.enabled ? "yes" : "no",
+                StyledText(view.identifier, .dim),
+            ])
+        }
+        try context.console.print(table.lines)
+        return .done
+    }
+
+    /// The keys of `list --json` (design, section 9).
+    private struct Row: Encodable {
+        let identifier: String
+        let name: String
+        let enabled: Bool
+        let status: TunnelStatus
+
+        init(_ view: SessionView) {
+            identifier = view.identifier
+            name = view.name
+            enabled = view.enabled
+            status = view.status
+        }
+    }
+}
