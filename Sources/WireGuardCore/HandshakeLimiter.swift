@@ -1,0 +1,103 @@
+import NetworkTypes
+
+/// Decides which handshake messages are worth the cost of X25519, so that a flood can't starve honest peers.
+///
+/// Without a valid cookie a message needs a place in its source's allowance and in one allowance shared by all; beyond that
+/// it is answered with a cookie. With a valid cookie its source is proven, and needs only places that no spoofed source can
+/// take. All tables and rates have limits. Source: WireGuard whitepaper, section 5.3; the rates are tunneld's.
+struct HandshakeLimiter {
+    enum Decision: Hashable { case serve, answerWithCookie, drop }
+
+    /// A handshake costs about 0.3 ms, so this is at most a tenth of a core for unproven sources, a fifth for proven ones.
+    private var unproven = TokenBucket(perSecond: 256, burst: 256)
+    private var proven = TokenBucket(perSecond: 512, burst: 512)
+    private var cookies = TokenBucket(perSecond: 8192, burst: 1024)
+    private var unprovenSources = SourceTable()
+    private var provenSources = SourceTable()
+
+    /// When `expire` has something to do: only after a flood has left many sources behind.
+    var deadline: Instant? { [unprovenSources.deadline, provenSources.deadline].compactMap { $0 }.min() }
+
+    mutating func decide(from source: Endpoint, hasValidCookie: Bool, now: Instant) -> Decision {
+        if hasValidCookie {
+            return provenSources.take(source.address, now: now) && proven.take(now: now) ? .serve : .drop
+        }
+        if unprovenSources.take(source.address, now: now), unproven.take(now: now) { return .serve }
+        return cookies.take(now: now) ? .answerWithCookie : .drop
+    }
+
+    /// Gives back the memory of sources not heard from lately.
+    mutating func expire(now: Instant) {
+        unprovenSources.expire(now: now)
+        provenSources.expire(now: now)
+    }
+}
+
+/// A rate with a burst, as one instant: when the bucket will be full again.
+private struct TokenBucket {
+    private let interval: Interval
+    private let burst: Interval
+    private var fullAt = Instant.zero
+
+    init(perSecond: Int, burst: Int) {
+        interval = Interval(nanoseconds: 1_000_000_000 / Int64(perSecond))
+        self.burst = interval * burst
+    }
+
+    mutating func take(now: Instant) -> Bool {
+        let next = max(fullAt, now) + interval
+        guard next - now <= burst else { return false }
+        fullAt = next
+        return true
+    }
+}
+
+/// The allowances of single sources: an IPv4 address, or the first 64 bits of an IPv6 address, since a host has all of them.
+private struct SourceTable {
+    private enum Key: Hashable {
+        case v4(UInt32)
+        case v6(UInt64)
+    }
+
+    private static let limit = 4096
+    private static let interval = Interval.milliseconds(50)
+    private static let burst = interval * 5
+    /// A table of this size is kept for ever: it isn't worth a timer.
+    private static let keptWithoutTimer = 64
+
+    /// When each source's bucket will be full again.
+    private var fullAt: [Key: Instant] = [:]
+    private var lastSweep = Instant.zero
+
+    var deadline: Instant? { fullAt.count > Self.keptWithoutTimer ? lastSweep + .seconds(2) : nil }
+
+    mutating func take(_ address: IPAddress, now: Instant) -> Bool {
+        let key: Key =
+            switch address {
+            case .v4(let v4): .v4(v4.value)
+            case .v6(let v6): .v6(v6.high)
+            }
+        let known = fullAt[key]
+        if known == nil, fullAt.count >= Self.limit {
+            sweep(now: now)
+            guard fullAt.count < Self.limit else { return false }
+        }
+        if known == nil, fullAt.count == Self.keptWithoutTimer { lastSweep = now }
+        let next = max(known ?? .zero, now) + Self.interval
+        guard next - now <= Self.burst else { return false }
+        fullAt[key] = next
+        return true
+    }
+
+    mutating func expire(now: Instant) {
+        guard let deadline, now >= deadline else { return }
+        sweep(now: now)
+    }
+
+    /// At most once in the time that a bucket takes to fill: before that there is nothing to gain.
+    private mutating func sweep(now: Instant) {
+        guard now >= lastSweep + Self.burst else { return }
+        lastSweep = now
+        fullAt = fullAt.filter { $0.value > now }
+    }
+}
