@@ -2,8 +2,8 @@ package import NetworkTypes
 
 /// What the packet loop knows of one peer's traffic, as the owner of timers reads it.
 ///
-/// The loop never tells of a packet. It keeps these few fields, and calls for a timer only at an edge: when `wantsTimer`
-/// becomes true while nobody watches (`DeviceAction.watch`).
+/// The loop never tells of a packet. It keeps these few fields, and calls for a timer only where `wantsTimer` while nobody
+/// watches (`DeviceAction.watch`).
 package struct TrafficSample: Hashable, Sendable {
     /// When a packet with content was last sent.
     package private(set) var lastDataSent: Instant?

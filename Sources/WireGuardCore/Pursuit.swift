@@ -1,0 +1,40 @@
+import NetworkTypes
+
+/// The search for an answer from a peer: initiations are repeated until a session is confirmed.
+///
+/// Source: WireGuard whitepaper, section 6.4; the growing gap is tunneld's design, section 3.
+struct Pursuit<C: Cryptography> {
+    /// The handshake that a response can still complete: that of the last initiation.
+    var handshake: InitiatorHandshake<C>?
+    /// When something first wanted out that the peer hasn't answered since.
+    var wantedSince: Instant
+    /// Whether packets want out (or a keepalive), not only the tunnel's own call at its start.
+    var isForTraffic: Bool
+    let startedAt: Instant
+    /// When the series began for which packets wait; it ends after 90 s.
+    var seriesStart: Instant?
+    /// Initiations sent.
+    var attempts = 0
+    var firstAttempt: Instant?
+    var nextAttempt: Instant
+    /// How long to wait after the next attempt, if nothing wants out by then.
+    var gap = Timing.rekeyTimeout
+    /// What the network said about the last attempt.
+    var reported: PeerFailure?
+    /// Responses to the last initiation that didn't open.
+    var failedResponses = 0
+
+    init(wantedSince: Instant, isForTraffic: Bool, startedAt: Instant, firstAttempt: Instant) {
+        self.wantedSince = wantedSince
+        self.isForTraffic = isForTraffic
+        self.startedAt = startedAt
+        nextAttempt = firstAttempt
+    }
+
+    /// The gap after the attempt that is being made, and the next one doubled up to the limit.
+    mutating func takeGap(packetsWait: Bool) -> Interval {
+        let own = gap
+        gap = min(gap * 2, Timing.maximumGap)
+        return packetsWait ? Timing.rekeyTimeout : own
+    }
+}
