@@ -6,6 +6,7 @@ import NetworkTypes
 package struct ConfigurationReader: ~Copyable {
     package static let maximumFileBytes = 16 << 20
     package static let maximumLineBytes = 64 << 10
+    package static let maximumPeers = 1 << 16
 
     private enum Place { case none, interface, peer, unknown }
 
@@ -98,6 +99,11 @@ package struct ConfigurationReader: ~Copyable {
                 interface.line = line
             }
         } else if name.equalsIgnoringCase("peer") {
+            guard peers.count < Self.maximumPeers else {
+                place = .unknown
+                fail(line: line, ValueProblem("the file has more than \(Self.maximumPeers) peers"))
+                return
+            }
             place = .peer
             peers.append(PeerDraft(line: line))
         } else {

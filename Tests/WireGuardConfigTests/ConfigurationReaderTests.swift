@@ -172,6 +172,13 @@ import WireGuardConfig
         #expect(error.description == "the file is larger than the limit of 16 MiB.")
     }
 
+    @Test func `a file may have 65536 peers and no more`() throws {
+        let peers = String(repeating: "[Peer]\n", count: 65_536)
+        let reason = "the file has more than 65536 peers"
+        let error = try #require(throws: ImportErrors.self) { try Reading(Sample.file() + peers + "[Peer]\nMTU = 1\n") }
+        #expect(error.errors.filter { $0.reason == reason }.map(\.line) == [65_540])
+    }
+
     @Test func `of very many errors the first thousand are listed and the rest counted`() throws {
         let text = Sample.file(interface: String(repeating: "x = 1\n", count: 1500))
         let error = try #require(throws: ImportErrors.self) { try Reading(text) }
