@@ -95,6 +95,7 @@ let tests: [Target] = [
     ),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
     test("PacketIO", ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "TestSupport"]),
+    test("Netlink", ["CShims"]),
     test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
     test("VarlinkCore", []),
     test("Journal", ["LinuxSystem", "NetworkTypes"]),

@@ -88,6 +88,13 @@ package struct KernelRule: Hashable, Sendable {
 
     package var isOurs: Bool { owner == Ownership.routingProtocol }
 
+    package init(priority: UInt32, table: UInt32, owner: UInt8, rule: RoutingRule?) {
+        self.priority = priority
+        self.table = table
+        self.owner = owner
+        self.rule = rule
+    }
+
     /// Reads an `RTM_NEWRULE`.
     package init(_ message: NetlinkMessage) throws(NetlinkError) {
         let (header, attributes) = try message.read(fib_rule_hdr.self)
