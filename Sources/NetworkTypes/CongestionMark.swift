@@ -23,4 +23,21 @@ package enum CongestionMark {
         case (let inner, _): inner
         }
     }
+
+    /// Writes a mark into the header of a packet that `IPHeader` has read, and puts IPv4's checksum right (RFC 1624).
+    package static func set(_ mark: UInt8, on packet: UnsafeMutableRawPointer) {
+        let first = unsafe packet.load(as: UInt8.self)
+        let second = unsafe packet.load(fromByteOffset: 1, as: UInt8.self)
+        guard first >> 4 == 4 else {
+            // The traffic class lies across two bytes: its lowest two bits are the second's bits 4 and 5.
+            unsafe packet.storeBytes(of: second & 0xcf | (mark & 3) << 4, toByteOffset: 1, as: UInt8.self)
+            return
+        }
+        let before = unsafe packet.loadUnaligned(as: UInt16.self)
+        unsafe packet.storeBytes(of: second & 0xfc | mark & 3, toByteOffset: 1, as: UInt8.self)
+        let after = unsafe packet.loadUnaligned(as: UInt16.self)
+        let checksum = unsafe packet.loadUnaligned(fromByteOffset: 10, as: UInt16.self)
+        let sum = UInt64(~checksum) + UInt64(~before) + UInt64(after)
+        unsafe packet.storeBytes(of: InternetChecksum.finish(sum), toByteOffset: 10, as: UInt16.self)
+    }
 }
