@@ -73,6 +73,12 @@ let c: [Target] = [
 let tests: [Target] = [
     .target(name: "CTestSupport", path: "Tests/CTestSupport", cSettings: [.define("_GNU_SOURCE")]),
     .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport", swiftSettings: house),
+    .target(
+        name: "PacketTestSupport",
+        dependencies: ["LinuxSystem", "NetworkTypes", "PacketIO"],
+        path: "Tests/PacketTestSupport",
+        swiftSettings: house
+    ),
     test("NetworkTypes", ["TestSupport"]),
     test("WireGuardCore", ["TestSupport", "NetworkTypes", "TunnelCrypto"]),
     test("TunnelCrypto", ["TestSupport", "NetworkTypes"], fixtures: true),
@@ -94,13 +100,23 @@ let tests: [Target] = [
         fixtures: true
     ),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
-    test("PacketIO", ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "TestSupport"]),
     test("Netlink", ["CShims"]),
+    test(
+        "PacketIO",
+        ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "TestSupport", "PacketTestSupport"]
+    ),
     test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
     test("VarlinkCore", []),
     test("Journal", ["LinuxSystem", "NetworkTypes"]),
     test("VarlinkSocket", ["VarlinkCore", "LinuxSystem"]),
-    test("WireGuardProvider", ["ControlAPI", "LinuxSystem", "NetworkTypes", "TunnelCrypto", "WireGuardCore"]),
+    test(
+        "WireGuardProvider",
+        [
+            "ControlAPI", "LinuxSystem", "NetworkTypes", "TunnelCrypto", "WireGuardCore", "PacketIO",
+            "PacketTestSupport",
+            "CShims", "HostNetwork", "TestSupport",
+        ]
+    ),
 ]
 
 /// Fuzz targets, which only a build for libFuzzer can link (`Tests/Fuzz/README.md`).

@@ -1,6 +1,7 @@
 #include "shim_tun.h"
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
@@ -43,7 +44,11 @@ ssize_t shim_tun_read(int descriptor, void *buffer, size_t capacity) {
     return length < 0 ? -errno : length;
 }
 
-ssize_t shim_tun_write(int descriptor, const struct iovec *parts, int count) {
-    const ssize_t length = writev(descriptor, parts, count);
+_Static_assert(sizeof(struct shim_part) == sizeof(struct iovec), "a part is an iovec");
+_Static_assert(offsetof(struct shim_part, base) == offsetof(struct iovec, iov_base), "a part is an iovec");
+_Static_assert(offsetof(struct shim_part, length) == offsetof(struct iovec, iov_len), "a part is an iovec");
+
+ssize_t shim_tun_write(int descriptor, const struct shim_part *parts, int count) {
+    const ssize_t length = writev(descriptor, (const struct iovec *)parts, count);
     return length < 0 ? -errno : length;
 }

@@ -1,4 +1,4 @@
-import Glibc
+import CShims
 import NetworkTypes
 
 /// Merges packets of one flow that come one behind the other into a super-packet, which the kernel takes as one.
@@ -17,9 +17,9 @@ import NetworkTypes
     private let mergesUDP: Bool
     private let hasHeader: Bool
     /// The packets, whole.
-    private let packets: UnsafeMutablePointer<iovec>
+    private let packets: UnsafeMutablePointer<shim_part>
     /// What is written: the first packet with the virtio-net header before it, then payloads.
-    private let parts: UnsafeMutablePointer<iovec>
+    private let parts: UnsafeMutablePointer<shim_part>
     /// The first packet's headers as they were, while they are those of the super-packet.
     private let original: UnsafeMutableRawPointer
     package private(set) var count = 0
@@ -60,7 +60,7 @@ import NetworkTypes
             candidate.payloadLength <= head.payloadLength, total &+ candidate.payloadLength <= 0xffff,
             !head.isTCP || candidate.sequence == nextSequence
         else { return false }
-        unsafe packets[count] = iovec(iov_base: packet, iov_len: length)
+        unsafe packets[count] = shim_part(base: packet, length: length)
         count &+= 1
         total &+= candidate.payloadLength
         nextSequence = nextSequence &+ UInt32(truncatingIfNeeded: candidate.payloadLength)
@@ -70,7 +70,7 @@ import NetworkTypes
     }
 
     private func begin(_ packet: UnsafeMutableRawPointer, _ length: Int) {
-        unsafe packets[0] = iovec(iov_base: packet, iov_len: length)
+        unsafe packets[0] = shim_part(base: packet, length: length)
         count = 1
         head = isMerging ? unsafe MergeCandidate(packet, length: length, udp: mergesUDP) : nil
         guard let head else {
@@ -86,12 +86,11 @@ import NetworkTypes
     /// A packet held, whole.
     func packet(_ index: Int) -> (memory: UnsafeMutableRawPointer, length: Int) {
         let entry = unsafe packets[index]
-        // Every entry below `count` was made from a pointer that isn't nil.
-        return unsafe (entry.iov_base.unsafelyUnwrapped, entry.iov_len)
+        return unsafe (entry.base, entry.length)
     }
 
     /// What is to be written for all packets held: one packet, with its virtio-net header where the device has them.
-    func finish() -> UnsafeBufferPointer<iovec> {
+    func finish() -> UnsafeBufferPointer<shim_part> {
         guard count > 1, let head else { return unsafe single(0) }
         let (first, length) = unsafe packet(0)
         unsafe original.copyMemory(from: first, byteCount: head.headerLength)
@@ -104,13 +103,13 @@ import NetworkTypes
         header.checksumStart = UInt16(truncatingIfNeeded: head.ipLength)
         header.checksumOffset = head.isTCP ? 16 : 6
         unsafe header.store(to: first - VirtioHeader.size)
-        unsafe parts[0] = iovec(iov_base: first - VirtioHeader.size, iov_len: length &+ VirtioHeader.size)
+        unsafe parts[0] = shim_part(base: first - VirtioHeader.size, length: length &+ VirtioHeader.size)
         var index = 1
         while index < count {
             let (memory, length) = unsafe packet(index)
-            unsafe parts[index] = iovec(
-                iov_base: memory + head.headerLength,
-                iov_len: length &- head.headerLength
+            unsafe parts[index] = shim_part(
+                base: memory + head.headerLength,
+                length: length &- head.headerLength
             )
             index &+= 1
         }
@@ -124,13 +123,13 @@ import NetworkTypes
     }
 
     /// What is to be written for one of the packets held, with a fresh header that asks for nothing.
-    func single(_ index: Int) -> UnsafeBufferPointer<iovec> {
+    func single(_ index: Int) -> UnsafeBufferPointer<shim_part> {
         let (memory, length) = unsafe packet(index)
         if hasHeader {
             unsafe VirtioHeader().store(to: memory - VirtioHeader.size)
-            unsafe parts[0] = iovec(iov_base: memory - VirtioHeader.size, iov_len: length &+ VirtioHeader.size)
+            unsafe parts[0] = shim_part(base: memory - VirtioHeader.size, length: length &+ VirtioHeader.size)
         } else {
-            unsafe parts[0] = iovec(iov_base: memory, iov_len: length)
+            unsafe parts[0] = shim_part(base: memory, length: length)
         }
         return unsafe UnsafeBufferPointer(start: parts, count: 1)
     }

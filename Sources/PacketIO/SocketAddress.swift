@@ -30,6 +30,16 @@ extension SocketAddress {
         }
     }
 
+    /// No address.
+    package static var none: SocketAddress { SocketAddress() }
+
+    package var isNone: Bool { family == 0 }
+
+    /// Whether address and port are these; the zone is left out of account.
+    package func isSame(as address: IPAddress, port: UInt16) -> Bool {
+        self.port == port && endpoint?.address == address
+    }
+
     package var isIPv6: Bool { Int32(family) == AF_INET6 }
 
     package func equals(_ other: SocketAddress) -> Bool {

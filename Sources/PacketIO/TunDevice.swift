@@ -100,7 +100,7 @@ package final class TunDevice {
     }
 
     /// Writes one packet, with its header, from its parts.
-    func write(_ parts: UnsafeBufferPointer<iovec>) -> Outcome {
+    func write(_ parts: UnsafeBufferPointer<shim_part>) -> Outcome {
         guard let base = parts.baseAddress else { return .failed(EINVAL) }
         return outcome(unsafe calls.write(descriptor.raw, base, Int32(truncatingIfNeeded: parts.count)))
     }

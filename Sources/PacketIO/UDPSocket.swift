@@ -1,4 +1,4 @@
-package import CShims
+import CShims
 import Glibc
 package import LinuxSystem
 package import NetworkTypes
@@ -6,7 +6,7 @@ package import NetworkTypes
 /// A bound UDP socket of one family, in batches and with segmentation offload.
 ///
 /// What the kernel or a system-call filter refuses is found out by trying, done in a plainer way from then on, and told by
-/// `Abilities`. Belongs to the packet loop's queue; other queues send by the `sender`.
+/// `Abilities`. Belongs to one queue, the packet loop's.
 package final class UDPSocket {
     /// What works here.
     package struct Abilities: OptionSet, Sendable {
@@ -88,14 +88,16 @@ package final class UDPSocket {
 
     /// Receives what is there, without waiting.
     ///
-    /// - Returns: how many trains of the ring were filled. Fewer than its count: the socket is drained.
-    package func receive(into ring: ReceiveRing) -> Int {
+    /// - Parameter limit: how many trains are wanted; at most the ring's count.
+    /// - Returns: how many trains of the ring were filled. Fewer than wanted: the socket is drained.
+    package func receive(into ring: ReceiveRing, limit: Int = ReceiveRing.count) -> Int {
+        let limit = Int32(truncatingIfNeeded: min(max(limit, 1), ReceiveRing.count))
         var attempts = 0
         // An error told here belongs to a datagram sent earlier, and is told once: then there may be some to receive.
         while attempts < 4 {
             let result =
                 abilities.contains(.receiveBatches)
-                ? unsafe calls.receive(descriptor.raw, ring.trains, Int32(ReceiveRing.count))
+                ? unsafe calls.receive(descriptor.raw, ring.trains, limit)
                 : unsafe calls.receiveOne(descriptor.raw, ring.trains)
             if result >= 0 { return Int(result) }
             if result == -EAGAIN { return 0 }
@@ -131,65 +133,4 @@ package final class UDPSocket {
         guard pathErrors.count < UDPSocket.errorLimit, !pathErrors.contains(error) else { return }
         pathErrors.append(error)
     }
-
-    /// Sends single datagrams on this socket from any queue.
-    package var sender: DatagramSender { DatagramSender(descriptor: descriptor, isIPv6: isIPv6) }
-}
-
-/// Sends single datagrams on a shared socket; from any thread.
-package struct DatagramSender: Sendable {
-    let descriptor: SharedDescriptor
-    package let isIPv6: Bool
-
-    /// - Throws: what the kernel says of this destination (EAFNOSUPPORT for one of the other family).
-    package func send(_ bytes: [UInt8], to destination: Endpoint) throws(SystemError) {
-        guard destination.address.isIPv6 == isIPv6 else { throw SystemError(EAFNOSUPPORT, in: "sendmsg") }
-        let raw = descriptor.raw
-        let address = SocketAddress(destination)
-        var code: Int32 = 0
-        // The first error may be one that the network told of an earlier datagram: it is told once.
-        for _ in 0..<2 {
-            let result = unsafe bytes.withUnsafeBytes { bytes in
-                guard let base = bytes.baseAddress else { return -EINVAL }
-                var group = unsafe shim_udp_group(
-                    data: base,
-                    length: UInt32(truncatingIfNeeded: bytes.count),
-                    segment: UInt32(truncatingIfNeeded: bytes.count),
-                    destination: address,
-                    ecn: 0
-                )
-                return unsafe shim_udp_send_one(raw, &group)
-            }
-            if result >= 0 { return }
-            code = -result
-        }
-        throw SystemError(code, in: "sendmsg")
-    }
-}
-
-/// The system calls of the packet path, so that a test can play a kernel with other habits.
-@safe package struct UDPCalls: Sendable {
-    package typealias Send = @convention(c) (Int32, UnsafePointer<shim_udp_group>, Int32) -> Int32
-    package typealias SendOne = @convention(c) (Int32, UnsafePointer<shim_udp_group>) -> Int32
-    package typealias Receive = @convention(c) (Int32, UnsafeMutablePointer<shim_udp_train>, Int32) -> Int32
-    package typealias ReceiveOne = @convention(c) (Int32, UnsafeMutablePointer<shim_udp_train>) -> Int32
-
-    let send: Send
-    let sendOne: SendOne
-    let receive: Receive
-    let receiveOne: ReceiveOne
-
-    package init(
-        send: @escaping Send = unsafe shim_udp_send,
-        sendOne: @escaping SendOne = unsafe shim_udp_send_one,
-        receive: @escaping Receive = unsafe shim_udp_receive,
-        receiveOne: @escaping ReceiveOne = unsafe shim_udp_receive_one
-    ) {
-        unsafe self.send = send
-        unsafe self.sendOne = sendOne
-        unsafe self.receive = receive
-        unsafe self.receiveOne = receiveOne
-    }
-
-    package static let kernel = unsafe UDPCalls()
 }

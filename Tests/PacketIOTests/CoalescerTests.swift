@@ -1,6 +1,8 @@
+import CShims
 import Glibc
 import LinuxSystem
 import PacketIO
+import PacketTestSupport
 import Synchronization
 import Testing
 
@@ -168,8 +170,8 @@ extension TunCalls {
     fileprivate static let refusingSuperPackets = unsafe TunCalls(
         read: { unsafe read($0, $1, $2) },
         write: { descriptor, parts, count in
-            guard unsafe parts[0].iov_base.load(fromByteOffset: 1, as: UInt8.self) == 0 else { return -Int(EINVAL) }
-            return unsafe writev(descriptor, parts, count)
+            guard unsafe parts[0].base.load(fromByteOffset: 1, as: UInt8.self) == 0 else { return -Int(EINVAL) }
+            return unsafe shim_tun_write(descriptor, parts, count)
         }
     )
 }
@@ -218,13 +220,3 @@ private func vary(_ packet: inout TestPacket, _ what: Int) {
 }
 
 func randomBytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0...255) } }
-
-/// The packet without what a super-packet can't keep: IPv4's identification, and the header checksum over it.
-///
-/// Only of packets whose header is sound, since no other is ever merged.
-private func normal(_ packet: [UInt8]) -> [UInt8] {
-    guard packet.count >= 20, packet[0] == 0x45, checksum(Array(packet[0..<20])) == 0 else { return packet }
-    var packet = packet
-    for index in [4, 5, 10, 11] { packet[index] = 0 }
-    return packet
-}

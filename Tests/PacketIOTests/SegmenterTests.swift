@@ -1,4 +1,5 @@
 import PacketIO
+import PacketTestSupport
 import Testing
 
 @Suite struct SegmenterTests {

@@ -2,6 +2,7 @@ import Glibc
 import HostNetwork
 import LinuxSystem
 import PacketIO
+import PacketTestSupport
 import Testing
 import TestSupport
 

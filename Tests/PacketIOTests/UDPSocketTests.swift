@@ -117,17 +117,6 @@ import TestSupport
         #expect(from.takeErrors().isEmpty)
         #expect(shim_socket_error(from.descriptor.raw) == 0)
     }
-
-    @Test func `one datagram is sent from any thread, also while an error waits`() throws {
-        let (from, to) = (try makeSocket(), try makeSocket())
-        let closed = try makeSocket().endpoint
-        for _ in 0..<5 {
-            try from.sender.send([9], to: closed)
-            try from.sender.send([1, 2, 3], to: to.endpoint)
-        }
-        #expect(receive(on: to, count: 5).map(\.bytes) == [[UInt8]](repeating: [1, 2, 3], count: 5))
-        #expect(throws: SystemError.self) { try from.sender.send([1], to: Endpoint(.v6(.loopback), port: 1)) }
-    }
 }
 
 private let tries = Atomic<Int>(0)

@@ -7,7 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
-#include <sys/uio.h>
 
 // Offloads that Linux 6.2 added and Debian 12's headers lack (linux/if_tun.h, linux/virtio_net.h of 6.2).
 #ifndef TUN_F_USO4
@@ -43,5 +42,11 @@ int shim_tun_set_persistent(int descriptor, bool persistent);
 /// Reads one packet: its length with the virtio-net header, or -errno.
 ssize_t shim_tun_read(int descriptor, void *_Nonnull buffer, size_t capacity);
 
+/// A part of a packet that is written from several places: `struct iovec`, which several modules export.
+struct shim_part {
+    void *_Nonnull base;
+    size_t length;
+};
+
 /// Writes one packet, header included, from its parts: its length, or -errno.
-ssize_t shim_tun_write(int descriptor, const struct iovec *_Nonnull parts, int count);
+ssize_t shim_tun_write(int descriptor, const struct shim_part *_Nonnull parts, int count);

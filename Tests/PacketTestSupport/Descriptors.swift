@@ -1,8 +1,8 @@
 import Glibc
-import LinuxSystem
+package import LinuxSystem
 
 /// Two ends that keep the borders of packets and never block.
-func packetPair() throws -> (SharedDescriptor, SharedDescriptor) {
+package func packetPair() throws -> (SharedDescriptor, SharedDescriptor) {
     var ends: [Int32] = [-1, -1]
     let type = Int32(SOCK_SEQPACKET.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
     try check("socketpair") { unsafe socketpair(AF_UNIX, type, 0, &ends) }
@@ -14,7 +14,7 @@ func packetPair() throws -> (SharedDescriptor, SharedDescriptor) {
 }
 
 /// All packets that wait, without waiting for more.
-func receiveAll(_ descriptor: Int32) -> [[UInt8]] {
+package func receiveAll(_ descriptor: Int32) -> [[UInt8]] {
     var result: [[UInt8]] = []
     var buffer = [UInt8](repeating: 0, count: 70000)
     while true {

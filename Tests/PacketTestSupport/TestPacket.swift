@@ -1,33 +1,59 @@
 import NetworkTypes
-import PacketIO
+package import PacketIO
 
 /// Builds packets with right checksums, byte by byte, and takes them apart, without the code under test.
-struct TestPacket: Equatable {
-    var isIPv6 = false
-    var isTCP = true
-    var trafficClass: UInt8 = 0
-    var identification: UInt16 = 0
+package struct TestPacket: Equatable, Sendable {
+    package var isIPv6 = false
+    package var isTCP = true
+    package var trafficClass: UInt8 = 0
+    package var identification: UInt16 = 0
     /// IPv4's flags and offset; 0x4000 is DF.
-    var fragment: UInt16 = 0x4000
-    var ipOptions: [UInt8] = []
-    var flowLabel: UInt16 = 0
-    var hopLimit: UInt8 = 64
+    package var fragment: UInt16 = 0x4000
+    package var ipOptions: [UInt8] = []
+    package var flowLabel: UInt16 = 0
+    package var hopLimit: UInt8 = 64
     /// The last byte of each address.
-    var source: UInt8 = 1
-    var destination: UInt8 = 2
-    var sourcePort: UInt16 = 1000
-    var destinationPort: UInt16 = 2000
-    var sequence: UInt32 = 0
-    var acknowledgement: UInt32 = 0
-    var flags: UInt8 = 0x10
-    var window: UInt16 = 500
-    var urgent: UInt16 = 0
-    var tcpOptions: [UInt8] = []
-    var payload: [UInt8] = []
+    package var source: UInt8 = 1
+    package var destination: UInt8 = 2
+    package var sourcePort: UInt16 = 1000
+    package var destinationPort: UInt16 = 2000
+    package var sequence: UInt32 = 0
+    package var acknowledgement: UInt32 = 0
+    package var flags: UInt8 = 0x10
+    package var window: UInt16 = 500
+    package var urgent: UInt16 = 0
+    package var tcpOptions: [UInt8] = []
+    package var payload: [UInt8] = []
     /// A checksum field of zero (UDP: none).
-    var omitsChecksum = false
+    package var omitsChecksum = false
 
-    var bytes: [UInt8] {
+    package init(
+        isIPv6: Bool = false,
+        isTCP: Bool = true,
+        trafficClass: UInt8 = 0,
+        hopLimit: UInt8 = 64,
+        source: UInt8 = 1,
+        destination: UInt8 = 2,
+        sequence: UInt32 = 0,
+        flags: UInt8 = 0x10,
+        tcpOptions: [UInt8] = [],
+        payload: [UInt8] = [],
+        omitsChecksum: Bool = false
+    ) {
+        self.isIPv6 = isIPv6
+        self.isTCP = isTCP
+        self.trafficClass = trafficClass
+        self.hopLimit = hopLimit
+        self.source = source
+        self.destination = destination
+        self.sequence = sequence
+        self.flags = flags
+        self.tcpOptions = tcpOptions
+        self.payload = payload
+        self.omitsChecksum = omitsChecksum
+    }
+
+    package var bytes: [UInt8] {
         var transport = big(sourcePort) + big(destinationPort)
         if isTCP {
             transport += big(sequence) + big(acknowledgement)
@@ -46,7 +72,7 @@ struct TestPacket: Equatable {
     }
 
     /// Header bytes before the payload.
-    var headerLength: Int { (isIPv6 ? 40 : 20 + ipOptions.count) + (isTCP ? 20 + tcpOptions.count : 8) }
+    package var headerLength: Int { (isIPv6 ? 40 : 20 + ipOptions.count) + (isTCP ? 20 + tcpOptions.count : 8) }
 
     private var addresses: [UInt8] {
         isIPv6
@@ -73,7 +99,7 @@ struct TestPacket: Equatable {
 
     /// The same packet as a local stack hands it to a device that cuts it: with its virtio-net header, and only the
     /// pseudo-header's sum in the checksum field.
-    func superPacket(segmentSize: Int) -> [UInt8] {
+    package func superPacket(segmentSize: Int) -> [UInt8] {
         var packet = bytes
         let ipLength = isIPv6 ? 40 : 20 + ipOptions.count
         let field = ipLength + (isTCP ? 16 : 6)
@@ -89,7 +115,7 @@ struct TestPacket: Equatable {
     }
 
     /// The packets that a super-packet stands for, as RFC 9293 and RFC 768 would have them sent.
-    func segments(of size: Int) -> [TestPacket] {
+    package func segments(of size: Int) -> [TestPacket] {
         stride(from: 0, to: payload.count, by: size).enumerated().map { index, offset in
             let end = min(offset + size, payload.count)
             var segment = self
@@ -106,7 +132,7 @@ struct TestPacket: Equatable {
 }
 
 extension VirtioHeader {
-    var bytes: [UInt8] {
+    package var bytes: [UInt8] {
         var bytes = [UInt8](repeating: 0xee, count: VirtioHeader.size)
         unsafe bytes.withUnsafeMutableBytes { memory in
             if let base = memory.baseAddress { unsafe store(to: base) }
@@ -115,11 +141,11 @@ extension VirtioHeader {
     }
 }
 
-func big(_ value: UInt16) -> [UInt8] { [UInt8(value >> 8), UInt8(value & 0xff)] }
-func big(_ value: UInt32) -> [UInt8] { big(UInt16(value >> 16)) + big(UInt16(value & 0xffff)) }
+package func big(_ value: UInt16) -> [UInt8] { [UInt8(value >> 8), UInt8(value & 0xff)] }
+package func big(_ value: UInt32) -> [UInt8] { big(UInt16(value >> 16)) + big(UInt16(value & 0xffff)) }
 
 /// RFC 1071, the slow way.
-func checksum(_ bytes: [UInt8]) -> UInt16 {
+package func checksum(_ bytes: [UInt8]) -> UInt16 {
     var sum: UInt32 = 0
     for index in stride(from: 0, to: bytes.count, by: 2) {
         sum += UInt32(bytes[index]) << 8 | UInt32(index + 1 < bytes.count ? bytes[index + 1] : 0)
@@ -129,7 +155,7 @@ func checksum(_ bytes: [UInt8]) -> UInt16 {
 }
 
 /// Cuts what a device gave, header included; nil where it is refused.
-func cut(_ given: [UInt8]) -> [[UInt8]]? {
+package func cut(_ given: [UInt8]) -> [[UInt8]]? {
     var memory = given
     return unsafe memory.withUnsafeMutableBytes { memory -> [[UInt8]]? in
         guard let base = memory.baseAddress else { return nil }
@@ -151,4 +177,14 @@ func cut(_ given: [UInt8]) -> [[UInt8]]? {
         }
         return result
     }
+}
+
+/// The packet without what a super-packet can't keep: IPv4's identification, and the header checksum over it.
+///
+/// Only of packets whose header is sound, since no other is ever merged.
+package func normal(_ packet: [UInt8]) -> [UInt8] {
+    guard packet.count >= 20, packet[0] == 0x45, checksum(Array(packet[0..<20])) == 0 else { return packet }
+    var packet = packet
+    for index in [4, 5, 10, 11] { packet[index] = 0 }
+    return packet
 }
