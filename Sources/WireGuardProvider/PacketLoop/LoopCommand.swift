@@ -1,0 +1,36 @@
+package import LinuxSystem
+package import NetworkTypes
+package import WireGuardCore
+
+/// What the owner of handshakes and peers tells the packet loop.
+///
+/// Commands take effect in the order in which they were posted, between two batches of packets.
+package enum LoopCommand: Sendable {
+    /// Adds a peer, whose traffic is told by `watch`; one that is there already is left as it is.
+    case addPeer(PeerIdentifier, PeerWatch, endpoint: Endpoint?)
+    /// Forgets a peer with its keys and waiting packets.
+    case removePeer(PeerIdentifier)
+    /// Where the peer's datagrams go from now on; nil: nowhere, until it is heard from.
+    case setEndpoint(PeerIdentifier, Endpoint?)
+    /// Replaces the whole table.
+    case setAllowedIPs(AllowedIPsTable<PeerIdentifier>)
+    /// Puts a session to use.
+    ///
+    /// Packets under it are taken from now on, before any `send` posted later leaves. As initiator we send with it (post
+    /// `keepalive` next); as responder only after the first packet under it, told by `LoopNotice.confirmed`.
+    case install(PeerIdentifier, SessionKeys)
+    /// Forgets and wipes all sessions of a peer.
+    case wipeSessions(PeerIdentifier)
+    /// Sends a datagram as it is, in its turn: a handshake message.
+    case send([UInt8], to: Endpoint)
+    /// Sends the packets that wait, else an empty one; nothing without a session.
+    case keepalive(PeerIdentifier)
+    /// Drops the packets that wait for a session.
+    case dropStaged(PeerIdentifier)
+    /// The tunnel's MTU: padding never goes beyond it.
+    case setMTU(Int)
+    /// Replaces the outer sockets.
+    ///
+    /// Where one can't be used, `LoopNotice.socketFailed` tells why, and it is done without.
+    case setSockets(v4: SharedDescriptor?, v6: SharedDescriptor?)
+}
