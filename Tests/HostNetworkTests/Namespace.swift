@@ -29,7 +29,7 @@ struct Namespace {
 
     /// What ip(8) prints in this namespace: an opinion independent of ours.
     @discardableResult
-    func ip(_ arguments: String) -> String {
+    func ip(_ arguments: String, fails: Bool = false) -> String {
         guard let pipe = unsafe popen("ip \(arguments) 2>&1", "r") else { return "popen failed" }
         var text = ""
         var buffer = [CChar](repeating: 0, count: 4096)
@@ -37,7 +37,7 @@ struct Namespace {
             text += String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
         let status = unsafe pclose(pipe)
-        if status != 0 { Issue.record("ip \(arguments): \(text)") }
+        if (status != 0) != fails { Issue.record("ip \(arguments): \(text)") }
         return text
     }
 

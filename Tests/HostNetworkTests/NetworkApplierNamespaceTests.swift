@@ -89,6 +89,119 @@ import Testing
         }
     }
 
+    @Test func `answers from the gateway pass a strict reverse-path filter`() async throws {
+        try await Namespace.run { space in
+            space.makeUnderlay()
+            let before = space.snapshot()
+            let interface = try space.makeTun("tnet0")
+            let applier = NetworkApplier(socket: space.socket)
+            var journal = NetworkJournal()
+            var settings = TunnelNetworkSettings(
+                interface: interface,
+                addresses: prefixes("10.7.0.2/32"),
+                routes: prefixes("0.0.0.0/0"),
+                endpoints: [try #require(Endpoint("198.51.100.1:51820"))]
+            )
+            try ProcSystemControls().write("1", to: "net/ipv4/conf/all/rp_filter")
+            let answer = "route get 192.0.2.1 from 198.51.100.1 iif under0 ipproto udp sport 9 dport 51820"
+            // The kernel plays the arrival of a packet, with the filter's verdict.
+            _ = try applier.apply(settings, journal: &journal) { _ in }
+            space.ip(answer, fails: true)
+            settings.outerPort = 51820
+            _ = try applier.apply(settings, journal: &journal) { _ in }
+            #expect(space.ip(answer).contains("local 192.0.2.1"))
+            let other = answer.replacing("51820", with: "51821")
+            space.ip(other, fails: true)
+            // No way out beside the tunnel for a user who sends from that port.
+            let outgoing = "route get 198.51.100.1 ipproto udp sport 51820 dport 53"
+            #expect(space.ip(outgoing + " uid 1000").contains("dev tnet0"))
+            #expect(applier.revert(&journal).isComplete)
+            #expect(space.snapshot() == before)
+        }
+    }
+
+    @Test func `a split tunnel whose route holds the endpoint doesn't catch its own packets`() async throws {
+        try await Namespace.run { space in
+            space.makeUnderlay()
+            let before = space.snapshot()
+            let interface = try space.makeTun("tnet0")
+            let applier = NetworkApplier(socket: space.socket)
+            var journal = NetworkJournal()
+            let settings = TunnelNetworkSettings(
+                interface: interface,
+                addresses: prefixes("10.7.0.2/24"),
+                routes: prefixes("198.51.100.0/24", "203.0.113.0/24", "2001:db8:9::/48"),
+                endpoints: [
+                    try #require(Endpoint("198.51.100.1:51820")), try #require(Endpoint("10.7.0.1:51820")),
+                    try #require(Endpoint("[2001:db8:9::1]:51820")),
+                ]
+            )
+            _ = try applier.apply(settings, journal: &journal) { _ in }
+            let outside = try #require(try space.tables.link(named: "under0")).index
+            for text in ["198.51.100.1", "10.7.0.1", "2001:db8:9::1"] {
+                let address = try #require(IPAddress(text))
+                #expect(try space.tables.lookUp(address)?.interface == outside, "outer packets to \(text)")
+                #expect(try space.tables.lookUp(address, mark: 0)?.interface == interface.index, "all else to \(text)")
+            }
+            // What is no tunnel's goes its usual way.
+            let elsewhere = try #require(IPAddress("192.0.2.77"))
+            #expect(try space.tables.lookUp(elsewhere, mark: 0)?.interface == outside)
+            _ = try applier.apply(settings, journal: &journal) { _ in Issue.record("changed again") }
+            #expect(applier.revert(&journal).isComplete)
+            #expect(space.snapshot() == before)
+        }
+    }
+
+    @Test(arguments: [("all", false), ("default", true)])
+    func `IPv6 that is off for new links is switched on for the tunnel, off for all it stays`(
+        place: String,
+        hasIPv6: Bool
+    ) async throws {
+        try await Namespace.run { space in
+            let controls = ProcSystemControls()
+            try controls.write("1", to: "net/ipv6/conf/\(place)/disable_ipv6")
+            let interface = try space.makeTun("tnet0")
+            let applier = NetworkApplier(socket: space.socket)
+            var journal = NetworkJournal()
+            let settings = TunnelNetworkSettings(
+                interface: interface,
+                addresses: prefixes("10.7.0.2/32", "fd00:7::2/128"),
+                routes: prefixes("0.0.0.0/0", "::/0")
+            )
+            let applied = try applier.apply(settings, journal: &journal) { _ in }
+            #expect(applied.hasIPv4Default)
+            #expect(applied.hasIPv6Default == hasIPv6)
+            #expect(applied.notes.map(\.code) == (hasIPv6 ? [] : [.ipv6Disabled]))
+            #expect(space.ip("addr show dev tnet0").contains("fd00:7::2/128") == hasIPv6)
+            #expect(applier.revert(&journal).isComplete)
+        }
+    }
+
+    @Test func `the MTU follows the path, also below what IPv6 needs and back`() async throws {
+        try await Namespace.run { space in
+            space.makeUnderlay()
+            let interface = try space.makeTun("tnet0")
+            let applier = NetworkApplier(socket: space.socket)
+            var journal = NetworkJournal()
+            let settings = TunnelNetworkSettings(
+                interface: interface,
+                addresses: prefixes("10.7.0.2/32", "fd00:7::2/128"),
+                routes: prefixes("10.8.0.0/16", "fd00:8::/48"),
+                endpoints: [try #require(Endpoint("198.51.100.1:51820"))]
+            )
+            for (path, mtu) in [(1500, 1440), (1400, 1340), (1280, 1220), (576, 516), (1500, 1440)] {
+                space.ip("route replace default via 192.0.2.254 mtu \(path)")
+                let applied = try applier.apply(settings, journal: &journal) { _ in }
+                #expect(applied.mtu == mtu)
+                #expect(applied.addresses.count == (mtu < 1280 ? 1 : 2))
+                #expect(applied.notes.map(\.code) == (mtu < 1280 ? [.mtuBelowIPv6] : []))
+                #expect(space.ip("link show tnet0").contains("mtu \(mtu) "))
+                #expect(space.ip("-6 route show fd00:8::/48").isEmpty == (mtu < 1280))
+            }
+            #expect(applier.revert(&journal).isComplete)
+        }
+    }
+
     @Test func `ten thousand routes come and go in less than two seconds each`() async throws {
         try await Namespace.run { space in
             let interface = try space.makeTun("tnet0")
