@@ -155,6 +155,8 @@ pid_t shim_spawn(const struct shim_spawn_request *request, int *pidfd, int *fail
 
 static int result(int value) { return value < 0 ? -errno : value; }
 
+int shim_pipe(int *ends) { return result(pipe2(ends, O_CLOEXEC)); }
+
 int shim_pidfd_open(pid_t pid) { return result(pidfd_open(pid, 0)); }
 
 int shim_pidfd_signal(int pidfd, int signal) { return result(pidfd_send_signal(pidfd, signal, NULL, 0)); }

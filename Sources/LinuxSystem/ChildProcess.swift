@@ -69,6 +69,17 @@ package struct ChildProcess: Sendable {
     }
 }
 
+/// A pipe, to read what a child prints.
+package enum Pipe {
+    package static func make() throws(SystemError) -> (reader: SharedDescriptor, writer: SharedDescriptor) {
+        var ends: [Int32] = [-1, -1]
+        try checkShim("pipe2") { unsafe shim_pipe(&ends) }
+        return (
+            SharedDescriptor(OwnedDescriptor(adopting: ends[0])), SharedDescriptor(OwnedDescriptor(adopting: ends[1]))
+        )
+    }
+}
+
 /// A start of a child that failed.
 package struct SpawnError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Step: Sendable {

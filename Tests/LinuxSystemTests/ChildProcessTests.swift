@@ -99,16 +99,22 @@ import Testing
         _ arguments: [String],
         environment: [String: String] = [:]
     ) throws -> String {
-        var ends: [Int32] = [-1, -1]
-        try check("pipe") { unsafe pipe(&ends) }
-        let reader = OwnedDescriptor(adopting: ends[0])
-        var child = ChildProcess(program: program, arguments: arguments, environment: environment, user: user)
-        child.output = SharedDescriptor(OwnedDescriptor(adopting: ends[1]))
-        let process = try child.start()
-        child.output = nil
-        let bytes = try FileSystem.contents(of: reader, limit: 1 << 16)
+        let (reader, process) = try start(program, arguments, environment)
+        let bytes = try FileSystem.contents(of: OwnedDescriptor(adopting: dup(reader.raw)), limit: 1 << 16)
         #expect(process.waitForEnd(milliseconds: 5000))
         #expect(process.collect() == .exited(0))
         return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// The writing end must go with the child, or reading would never end.
+    private func start(
+        _ program: String,
+        _ arguments: [String],
+        _ environment: [String: String]
+    ) throws -> (SharedDescriptor, ProcessDescriptor) {
+        let (reader, writer) = try Pipe.make()
+        var child = ChildProcess(program: program, arguments: arguments, environment: environment, user: user)
+        child.output = writer
+        return (reader, try child.start())
     }
 }

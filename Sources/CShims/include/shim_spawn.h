@@ -42,6 +42,9 @@ enum shim_spawn_step {
 /// step that failed in `*failed`.
 pid_t shim_spawn(const struct shim_spawn_request *_Nonnull request, int *_Nonnull pidfd, int *_Nonnull failed);
 
+/// pipe2(2), close-on-exec: the reading and the writing end; 0 or -errno.
+int shim_pipe(int *_Nonnull ends);
+
 /// pidfd_open(2): a close-on-exec descriptor, or -errno.
 int shim_pidfd_open(pid_t pid);
 
