@@ -55,6 +55,11 @@ package actor HostNetwork {
     /// The link of that index; nil if there is none.
     package func link(index: UInt32) throws(NetlinkError) -> Link? { try tables.link(index: index) }
 
+    /// What stands against an interface name; nil if a new tunnel may have it.
+    package func problem(withName name: String) throws(NetlinkError) -> InterfaceNameCheck.Problem? {
+        try InterfaceNameCheck.problem(with: name, tables)
+    }
+
     package func deleteLink(index: UInt32) throws(NetlinkError) { try tables.send(Link.delete(index: index)) }
 
     package func setMTU(_ mtu: Int, index: UInt32) throws(NetlinkError) {
