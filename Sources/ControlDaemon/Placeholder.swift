@@ -1,1 +1,0 @@
-// placeholder: deleted by the module's first file

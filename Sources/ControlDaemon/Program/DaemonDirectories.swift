@@ -1,0 +1,39 @@
+/// Where tunneld keeps things; the variables are systemd's own (design, section 9).
+package struct DaemonDirectories: Equatable, Sendable {
+    /// Configurations and secrets: kept for good.
+    package var state: String
+    /// Sockets and what a crash must not lose: gone after a reboot.
+    package var runtime: String
+    /// What the administrator writes.
+    package var configuration: String
+
+    package init(state: String, runtime: String, configuration: String) {
+        self.state = state
+        self.runtime = runtime
+        self.configuration = configuration
+    }
+
+    package init(environment: [String: String]) {
+        func folder(_ variable: String, _ standard: String) -> String {
+            // systemd separates several by colons; the first is ours.
+            let first = environment[variable]?.split(separator: ":").first.map(String.init)
+            guard let first, first.hasPrefix("/") else { return standard }
+            return first.count > 1 && first.hasSuffix("/") ? String(first.dropLast()) : first
+        }
+        self.init(
+            state: folder("STATE_DIRECTORY", "/var/lib/tunneld"),
+            runtime: folder("RUNTIME_DIRECTORY", "/run/tunneld"),
+            configuration: folder("CONFIGURATION_DIRECTORY", "/etc/tunneld")
+        )
+    }
+
+    package var configurations: String { state + "/configurations" }
+    package var damaged: String { state + "/damaged" }
+    package var keychain: String { state + "/keychain" }
+    package var timestamps: String { state + "/timestamps" }
+    package var controlSocket: String { runtime + "/control" }
+    package var providers: String { runtime + "/providers" }
+    package var journal: String { runtime + "/journal" }
+    package var epoch: String { runtime + "/epoch" }
+    package var settings: String { configuration + "/tunneld.conf" }
+}

@@ -1,0 +1,136 @@
+import ControlAPI
+import Glibc
+import LinuxSystem
+import NetworkTypes
+import VarlinkCore
+import VarlinkSocket
+
+/// tunneld's connections to one provider: calls, the stream of its states and requests, and descriptors.
+struct ProviderConnection: Sendable {
+    /// How long a provider may take to answer a call.
+    static let patience = Interval.seconds(10)
+
+    let calls: VarlinkConnection
+    let descriptors: DescriptorChannel
+    private let events: VarlinkConnection
+
+    /// Connects to a provider as soon as it listens, and makes sure that it is the one that was launched.
+    ///
+    /// - Throws: `providerFailed`; `CancellationError`.
+    static func open(_ provider: LaunchedProvider) async throws -> ProviderConnection {
+        let control = provider.folder + "/control"
+        let calls = try await whenListening(provider) { try await VarlinkConnection.connect(to: control) }
+        let events = try await whenListening(provider) { try await VarlinkConnection.connect(to: control) }
+        let descriptors = try await whenListening(provider) {
+            try await DescriptorChannel.connect(to: provider.folder + "/descriptors")
+        }
+        for peer in [calls.peer, events.peer, descriptors.peer] {
+            guard peer.process == provider.identity.pid, peer.user == provider.user else {
+                throw ControlError(
+                    .providerFailed,
+                    "The tunnel's provider can't be controlled.",
+                    reason: "Process \(peer.process) of user \(peer.user) listens on its socket, not process "
+                        + "\(provider.identity.pid) of user \(provider.user)."
+                )
+            }
+        }
+        return ProviderConnection(calls: calls, descriptors: descriptors, events: events)
+    }
+
+    private init(calls: VarlinkConnection, descriptors: DescriptorChannel, events: VarlinkConnection) {
+        self.calls = calls
+        self.descriptors = descriptors
+        self.events = events
+    }
+
+    /// Takes control; the replies are the provider's states and requests, the first its present state.
+    func attach(epoch: UInt64, nonce: String) async throws -> ReplyStream {
+        do {
+            return try await events.callMore(
+                "\(ProviderCalls.interface).Attach",
+                ProviderCalls.AttachParameters(version: ProviderCalls.version, epoch: epoch, nonce: nonce),
+                firstReplyTimeout: Self.patience
+            )
+        } catch {
+            throw Self.explained(error, "attach to it")
+        }
+    }
+
+    /// Calls a method of `org.tunneld.Provider`.
+    ///
+    /// - Throws: the provider's own `ControlError`; `timedOut` or `providerFailed` where there is no answer;
+    ///   `CancellationError`.
+    func call<Result: Decodable & Sendable>(
+        _ method: String,
+        _ parameters: some Encodable & Sendable = NoParameters(),
+        as type: Result.Type = NoParameters.self,
+        timeout: Interval = patience
+    ) async throws -> Result {
+        do {
+            return try await calls.call(
+                "\(ProviderCalls.interface).\(method)",
+                parameters,
+                as: type,
+                timeout: timeout
+            )
+        } catch {
+            throw Self.explained(error, "have it answer \(method)")
+        }
+    }
+
+    /// Sends descriptors, each with its label, in the order of the labels.
+    func send(_ labelled: [String: SharedDescriptor]) async throws {
+        do {
+            for (label, descriptor) in labelled.sorted(by: { $0.key < $1.key }) {
+                try await descriptors.send(label.utf8, [descriptor])
+            }
+        } catch {
+            throw Self.explained(error, "pass descriptors to it")
+        }
+    }
+
+    func close() async {
+        await calls.close()
+        await events.close()
+        await descriptors.close()
+    }
+
+    /// Any failure as an error that a person can use; cancellation stays what it is.
+    static func explained(_ error: any Error, _ what: String) -> any Error {
+        if error is CancellationError || error is ControlError { return error }
+        if let error = error as? VarlinkError, let told = try? error.decode(ControlError.self) { return told }
+        let isTimeout = error as? VarlinkClientError == .timedOut
+        return ControlError(
+            isTimeout ? .timedOut : .providerFailed,
+            "The tunnel's provider is in trouble: can't \(what).",
+            reason: "\(error)"
+        )
+    }
+
+    /// Tries again while the socket isn't there yet, as long as the process lives.
+    private static func whenListening<T: Sendable>(
+        _ provider: LaunchedProvider,
+        _ connect: () async throws -> T
+    ) async throws -> T {
+        var pause = 2
+        while true {
+            do {
+                return try await connect()
+            } catch let error where isEarly(error) {
+                guard !provider.process.hasEnded else { throw explained(error, "connect to it") }
+            } catch {
+                throw explained(error, "connect to it")
+            }
+            try await Task.sleep(for: .milliseconds(pause))
+            pause = min(pause * 2, 50)
+        }
+    }
+
+    private static func isEarly(_ error: any Error) -> Bool {
+        switch error {
+        case VarlinkClientError.cannotConnect(_, let error), DescriptorChannel.Failure.cannotConnect(_, let error):
+            error.code == ENOENT || error.code == ECONNREFUSED || error.code == EAGAIN
+        default: false
+        }
+    }
+}

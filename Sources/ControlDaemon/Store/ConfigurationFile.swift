@@ -1,0 +1,83 @@
+import ControlAPI
+import FoundationEssentials
+import Glibc
+import LinuxSystem
+
+/// One configuration's file: its JSON, and what it must be to be trusted.
+struct ConfigurationFile {
+    static let suffix = ".json"
+    /// Bytes of a document.
+    static let limit = 1 << 20
+
+    /// Why a file isn't used.
+    enum Fault: Error, CustomStringConvertible {
+        /// It may come back, so it stays where it is.
+        case unreadable(SystemError)
+        /// It will not, so it is set aside.
+        case damaged(String)
+
+        var description: String {
+            switch self {
+            case .unreadable(let error): "\(error)"
+            case .damaged(let reason): reason
+            }
+        }
+    }
+
+    /// The file's name for a configuration.
+    static func name(_ identifier: String) -> String { identifier + suffix }
+
+    /// The identifier in a file's name; nil for files of others, which are left alone.
+    static func identifier(inName name: String) -> String? {
+        guard name.hasSuffix(suffix) else { return nil }
+        return String(name.dropLast(suffix.count))
+    }
+
+    static func encode(_ configuration: Configuration) throws(ControlError) -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(configuration), data.count < limit else {
+            throw ControlError(
+                .configurationInvalid,
+                "The configuration can't be saved: it is larger than \(limit) bytes.",
+                remedy: "Split it into several."
+            )
+        }
+        return Array(data) + [UInt8(ascii: "\n")]
+    }
+
+    /// Reads a configuration.
+    static func read(_ path: String, identifier: String) throws(Fault) -> Configuration {
+        let bytes = try trustedContents(of: path)
+        do {
+            let configuration = try JSONDecoder().decode(Configuration.self, from: Data(bytes))
+            try ConfigurationRules.check(configuration)
+            guard configuration.identifier == identifier, UUID(uuidString: identifier) != nil else {
+                throw Fault.damaged("its identifier isn't its name")
+            }
+            guard configuration.generation > 0 else { throw Fault.damaged("its generation isn't above 0") }
+            return configuration
+        } catch let error as ControlError {
+            throw .damaged("\(error.field ?? "a field") is wrong: \(error.reason ?? error.message)")
+        } catch let fault as Fault {
+            throw fault
+        } catch let error as DecodingError {
+            throw .damaged(error.fieldAndFault)
+        } catch {
+            throw .damaged("\(error)")
+        }
+    }
+
+    private static func trustedContents(of path: String) throws(Fault) -> [UInt8] {
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { throw .unreadable(SystemError(errno, call: "lstat(\(path))")) }
+        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+            throw .damaged("it isn't a file that only root can write")
+        }
+        do throws(SystemError) {
+            return try FileSystem.contents(ofFile: path, limit: limit)
+        } catch {
+            throw .unreadable(error)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+extension DecodingError {
+    /// The path of the value that doesn't fit: "onDemand.rules[0]"; empty for the whole document.
+    var field: String {
+        let context: Context? =
+            switch self {
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+                .dataCorrupted(let context):
+                context
+            @unknown default: nil
+            }
+        var keys = context?.codingPath ?? []
+        if case .keyNotFound(let key, _) = self { keys.append(key) }
+        return keys.reduce("") { path, key in
+            if let index = key.intValue { return "\(path)[\(index)]" }
+            return path.isEmpty ? key.stringValue : "\(path).\(key.stringValue)"
+        }
+    }
+
+    /// What is wrong with it, without showing what it holds.
+    var fault: String {
+        switch self {
+        case .keyNotFound: "It is missing."
+        case .valueNotFound: "It is null."
+        case .typeMismatch: "It has the wrong type."
+        default: "It isn't what it should be."
+        }
+    }
+
+    var fieldAndFault: String { field.isEmpty ? "it is no such JSON document" : "\(field): \(fault)" }
+}
