@@ -1,1 +1,4 @@
-// placeholder
+import ControlDaemon
+import FoundationEssentials
+
+DaemonProgram.main(CommandLine.arguments, environment: ProcessInfo.processInfo.environment)

@@ -1,0 +1,216 @@
+import ControlAPI
+import Dispatch
+import HostNetwork
+package import Journal
+import Keychain
+import LinuxSystem
+import NetworkTypes
+import VarlinkCore
+import VarlinkSocket
+
+/// tunneld, put together: everything between the directories and the control socket.
+package final class Daemon: Sendable {
+    private let server: VarlinkServer
+    private let locks: [LockFile]
+    private let monitor: NetworkMonitor?
+
+    /// Takes the directories, goes on with what an earlier tunneld left, and serves.
+    ///
+    /// - Throws: `ControlError` with what stands in the way.
+    package static func start(
+        _ options: DaemonOptions,
+        _ directories: DaemonDirectories,
+        log: Logger
+    ) async throws -> Daemon {
+        let locks = try lock(directories)
+        let settings = try readSettings(directories)
+        let keychain = try openKeychain(directories)
+        let contents = try StoreContents.load(directories, keychain)
+        for incident in contents.incidents { log.warning(incident) }
+        let store = ConfigurationStore(folder: directories.configurations, keychain: keychain, contents: contents)
+        let catalogue = ProviderCatalogue(programs: ownFolder())
+        let hub = EventHub()
+        let tunnels = Tunnels(
+            TunnelServices(
+                launcher: try launcher(options, directories),
+                network: HostTunnelNetwork(host: try openNetwork()),
+                keychain: keychain,
+                store: store,
+                catalogue: catalogue,
+                journal: SessionJournal(folder: directories.journal),
+                timestamps: TimestampStore(folder: directories.timestamps),
+                hub: hub,
+                epoch: try Epoch.next(path: directories.epoch),
+                startTimeout: settings.startTimeout,
+                wgFolder: WGSocket.folder,
+                log: log
+            )
+        )
+        // Before anything else looks at the network: what a dead session left would mislead it.
+        try await tunnels.resumeAll()
+        let announcer = ConfigurationAnnouncer(tunnels: tunnels, hub: hub)
+        await store.onChange { announcer.announce($0) }
+        let service = try DaemonService.make(
+            store: store,
+            keychain: keychain,
+            catalogue: catalogue,
+            tunnels: tunnels,
+            hub: hub,
+            permission: Permission(allowsAllUsers: settings.allowsAllUsers),
+            incidents: contents.incidents,
+            log: log
+        )
+        let monitor = watchNetwork(tunnels, log)
+        let server = VarlinkServer(service) { incident in log.info("A client was in the way: \(incident)") }
+        await server.listen(on: try listen(directories))
+        return Daemon(server: server, locks: locks, monitor: monitor)
+    }
+
+    private init(server: VarlinkServer, locks: [LockFile], monitor: NetworkMonitor?) {
+        self.server = server
+        self.locks = locks
+        self.monitor = monitor
+    }
+
+    /// Closes the control socket.
+    ///
+    /// The providers go on: their tunnels are the next tunneld's.
+    package func stop() async {
+        monitor?.cancel()
+        await server.stop()
+        for lock in locks { lock.release() }
+    }
+
+    // MARK: Pieces
+
+    private static func lock(_ directories: DaemonDirectories) throws(ControlError) -> [LockFile] {
+        do throws(SystemError) {
+            try makeFolder(directories.state, mode: 0o700)
+            try makeFolder(directories.runtime, mode: 0o755)
+            try makeFolder(directories.journal, mode: 0o700)
+        } catch {
+            throw ControlError(
+                .configurationReadWriteFailed,
+                "tunneld can't use its directories.",
+                reason: error.description,
+                remedy: "Run tunneld as root, or name others in STATE_DIRECTORY and RUNTIME_DIRECTORY."
+            )
+        }
+        return [try lock(directories.state + "/lock"), try lock(directories.runtime + "/lock")]
+    }
+
+    private static func lock(_ path: String) throws(ControlError) -> LockFile {
+        do throws(LockFile.Failure) {
+            return try LockFile.acquire(path: path)
+        } catch {
+            let reason =
+                switch error {
+                case .held(let held):
+                    "Process \(held.process.map(String.init) ?? "unknown") holds \(held.path)."
+                case .system(let error): "\(path): \(error)"
+                }
+            throw ControlError(
+                .unavailable,
+                "Another tunneld uses these directories.",
+                reason: reason,
+                remedy: "Use that one, or name other directories in STATE_DIRECTORY and RUNTIME_DIRECTORY."
+            )
+        }
+    }
+
+    private static func readSettings(_ directories: DaemonDirectories) throws(ControlError) -> DaemonSettings {
+        let path = directories.settings
+        let bytes: [UInt8]
+        do throws(SystemError) {
+            bytes = try FileSystem.contents(ofFile: path, limit: 1 << 20)
+        } catch {
+            if error.isAbsentFile { return DaemonSettings() }
+            throw settingsError(path, error.description)
+        }
+        do throws(DaemonSettings.Fault) {
+            return try DaemonSettings(parsing: String(decoding: bytes, as: UTF8.self))
+        } catch {
+            throw settingsError(path, error.description)
+        }
+    }
+
+    private static func settingsError(_ path: String, _ reason: String) -> ControlError {
+        ControlError(.invalidParameter, "\(path) can't be used.", reason: reason, remedy: "Correct or remove it.")
+    }
+
+    private static func openKeychain(_ directories: DaemonDirectories) throws(ControlError) -> Keychain {
+        do throws(KeychainError) {
+            return try Keychain(folder: directories.keychain)
+        } catch {
+            throw ControlError(
+                .configurationReadWriteFailed,
+                "The keychain \(directories.keychain) can't be used.",
+                reason: error.description
+            )
+        }
+    }
+
+    private static func launcher(
+        _ options: DaemonOptions,
+        _ directories: DaemonDirectories
+    ) throws(ControlError) -> any ProviderLauncher {
+        guard options.launcher != .systemd else {
+            throw ControlError(
+                .unavailable,
+                "Providers can't be started through systemd.",
+                reason: "That comes with the service issue; this version only spawns them.",
+                remedy: "Use --launcher spawn."
+            )
+        }
+        do throws(SystemError) {
+            return try SpawnLauncher(folder: directories.providers)
+        } catch {
+            throw ControlError(
+                .configurationReadWriteFailed,
+                "The folder \(directories.providers) can't be made.",
+                reason: error.description
+            )
+        }
+    }
+
+    private static func openNetwork() throws(ControlError) -> HostNetwork {
+        do {
+            return try HostNetwork()
+        } catch {
+            throw ControlError(.networkSettingsFailed, "tunneld can't talk to rtnetlink.", reason: "\(error)")
+        }
+    }
+
+    private static func watchNetwork(_ tunnels: Tunnels, _ log: Logger) -> NetworkMonitor? {
+        do {
+            let monitor = try NetworkMonitor(on: DispatchQueue(label: "network-monitor")) { @Sendable events in
+                log.debug("The network changed: \(events)")
+                Task { await tunnels.pathChanged() }
+            }
+            monitor.resume()
+            return monitor
+        } catch {
+            log.warning("Changes of the network aren't noticed; tunnels try again at their own pace: \(error)")
+            return nil
+        }
+    }
+
+    private static func listen(_ directories: DaemonDirectories) throws(ControlError) -> UnixListener {
+        do throws(UnixListenerError) {
+            return try UnixListener(.stream, at: UnixSocketAddress(directories.controlSocket), mode: 0o666)
+        } catch {
+            throw ControlError(
+                .unavailable,
+                "tunneld can't listen on its control socket.",
+                reason: error.description,
+                remedy: "End the process that has it, or name another directory in RUNTIME_DIRECTORY."
+            )
+        }
+    }
+
+    /// The folder of the running program, beside which its providers lie.
+    private static func ownFolder() -> String? {
+        guard let path = try? OwnProcess.executable(), let slash = path.lastIndex(of: "/") else { return nil }
+        return String(path[..<slash])
+    }
+}

@@ -1,0 +1,181 @@
+import ControlAPI
+import Journal
+import Keychain
+import LinuxSystem
+import VarlinkCore
+import VarlinkSocket
+
+/// Answers `org.tunneld.Configurations`.
+struct ConfigurationsService: Sendable {
+    let store: ConfigurationStore
+    let catalogue: ProviderCatalogue
+    let tunnels: Tunnels
+    let permission: Permission
+    let log: Logger
+
+    func register(_ service: inout VarlinkService) {
+        let interface = ConfigurationsCalls.interface
+        service.on("\(interface).Load") { try await load($0, $1) }
+        service.on("\(interface).LoadAll") { try await loadAll($0) }
+        service.on("\(interface).Save") { try await save($0, $1) }
+        service.on("\(interface).Remove") { try await remove($0, $1) }
+    }
+
+    private func load(
+        _ parameters: ConfigurationsCalls.LoadParameters,
+        _ request: VarlinkRequest
+    ) async throws -> ConfigurationsCalls.LoadReply {
+        let configuration = try await visible(parameters.identifier, to: Caller(request.caller))
+        return ConfigurationsCalls.LoadReply(configuration: configuration, readAt: .now())
+    }
+
+    private func loadAll(_ request: VarlinkRequest) async throws {
+        guard request.responder.wantsMore else {
+            throw ControlError(
+                .invalidParameter,
+                "LoadAll gives more than one reply.",
+                remedy: "Call it with \"more\".",
+                field: "more"
+            )
+        }
+        let caller = Caller(request.caller)
+        let all = await store.configurations().filter { permission.maySee($0.owner, caller) }
+        for configuration in all.dropLast() {
+            try request.responder.send(ConfigurationsCalls.LoadReply(configuration: configuration, readAt: .now()))
+            if request.responder.queuedBytes > 256 << 10 { await request.responder.drained() }
+        }
+        try request.responder.reply(ConfigurationsCalls.LoadReply(configuration: all.last, readAt: .now()))
+    }
+
+    // MARK: Save
+
+    /// The configuration as the client wrote it, so that a fault in it is told by its field.
+    private struct SaveRequest: Decodable, Sendable {
+        let configuration: JSONValue
+        let generation: Int?
+        let secrets: [ConfigurationsCalls.SecretDescription]?
+    }
+
+    private func save(_ request: SaveRequest, _ call: VarlinkRequest) async throws -> ConfigurationsCalls.SaveReply {
+        let caller = Caller(call.caller)
+        let configuration = try decode(request.configuration)
+        let previous = try await authorize(configuration, caller)
+        var warnings: [String] = []
+        let descriptor = try await installed(configuration, &warnings)
+        let draft = ConfigurationStore.Draft(
+            configuration: configuration,
+            generation: request.generation,
+            secrets: request.secrets ?? [],
+            bundle: try bundle(call.descriptors),
+            places: SecretPlaces(keys: descriptor?.secretKeys ?? [])
+        )
+        try await store.check(draft)
+        if let descriptor, let provider = configuration.provider, previous?.provider != provider {
+            warnings += try await catalogue.validate(provider.configuration, by: descriptor)
+        }
+        let saved = try await store.save(draft)
+        if saved.generation != previous?.generation {
+            log.info(
+                "Saved generation \(saved.generation) of \(saved.name) for user \(caller.user).",
+                [.tunnelID(saved.identifier)]
+            )
+        }
+        return ConfigurationsCalls.SaveReply(
+            identifier: saved.identifier,
+            generation: saved.generation,
+            warnings: warnings
+        )
+    }
+
+    private func decode(_ document: JSONValue) throws(ControlError) -> Configuration {
+        try ConfigurationRules.checkType(document["type"])
+        let configuration: Configuration
+        do {
+            configuration = try document.decoded()
+        } catch let error as DecodingError {
+            let field = error.field.isEmpty ? "configuration" : error.field
+            throw ConfigurationRules.invalid(
+                field,
+                error.fault,
+                "See org.tunneld.Configurations for what it should hold."
+            )
+        } catch {
+            throw ConfigurationRules.invalid("configuration", "\(error)", "It should hold an object.")
+        }
+        try ConfigurationRules.check(configuration)
+        return configuration
+    }
+
+    /// - Returns: the stored configuration that is to be replaced.
+    private func authorize(
+        _ configuration: Configuration,
+        _ caller: Caller
+    ) async throws(ControlError) -> Configuration? {
+        var previous: Configuration?
+        if !configuration.identifier.isEmpty {
+            let stored = try await visible(configuration.identifier, to: caller)
+            try permission.check(.change, on: stored.owner, by: caller, "change \(stored.name)")
+            previous = stored
+        }
+        try permission.check(.change, on: configuration.owner, by: caller, "save \(configuration.name)")
+        return previous
+    }
+
+    /// The configuration's provider; one that isn't installed (yet) is refused at start, not here.
+    private func installed(
+        _ configuration: Configuration,
+        _ warnings: inout [String]
+    ) async throws(ControlError) -> ProviderDescriptor? {
+        guard let provider = configuration.provider else { return nil }
+        do throws(ControlError) {
+            return try await catalogue.descriptor(provider.identifier)
+        } catch {
+            guard error.name == .providerUnknown else { throw error }
+            warnings.append("\(error.message) \(error.reason ?? "") Its part of the configuration was not checked.")
+            return nil
+        }
+    }
+
+    private func bundle(_ descriptors: [SharedDescriptor]) throws(ControlError) -> PendingSecrets {
+        guard let file = descriptors.first else { return PendingSecrets() }
+        do throws(KeychainError) {
+            return try PendingSecrets(readingBundle: file)
+        } catch {
+            throw ControlError(
+                .invalidParameter,
+                "The configuration can't be saved.",
+                reason: error.description,
+                field: "secrets"
+            )
+        }
+    }
+
+    // MARK: Remove
+
+    private func remove(
+        _ parameters: ConfigurationsCalls.RemoveParameters,
+        _ request: VarlinkRequest
+    ) async throws -> NoParameters {
+        let caller = Caller(request.caller)
+        let configuration = try await visible(parameters.identifier, to: caller)
+        try permission.check(.change, on: configuration.owner, by: caller, "remove \(configuration.name)")
+        if let generation = parameters.generation, generation != configuration.generation {
+            // A stale removal stops nothing.
+            try await store.remove(parameters.identifier, generation: generation)
+        }
+        if let tunnel = await tunnels.existing(parameters.identifier) {
+            await tunnel.stop(session: nil)
+            await tunnel.idle()
+        }
+        try await store.remove(parameters.identifier, generation: parameters.generation)
+        await tunnels.forget(parameters.identifier)
+        log.info("Removed \(configuration.name) for user \(caller.user).", [.tunnelID(configuration.identifier)])
+        return NoParameters()
+    }
+
+    private func visible(_ identifier: String, to caller: Caller) async throws(ControlError) -> Configuration {
+        guard let configuration = await store.configuration(identifier), permission.maySee(configuration.owner, caller)
+        else { throw .configurationUnknown(identifier) }
+        return configuration
+    }
+}

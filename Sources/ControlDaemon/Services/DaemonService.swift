@@ -1,0 +1,51 @@
+import ControlAPI
+import Journal
+import Keychain
+import VarlinkCore
+import VarlinkSocket
+
+/// The Varlink service of tunneld: its interfaces, and who answers each method.
+enum DaemonService {
+    static func make(
+        store: ConfigurationStore,
+        keychain: Keychain,
+        catalogue: ProviderCatalogue,
+        tunnels: Tunnels,
+        hub: EventHub,
+        permission: Permission,
+        incidents: [String],
+        log: Logger
+    ) throws -> VarlinkService {
+        let texts = [
+            InterfaceDescriptions.configurations, InterfaceDescriptions.sessions, InterfaceDescriptions.keychain,
+            InterfaceDescriptions.diagnostics,
+        ]
+        var service = VarlinkService(
+            ServiceDescription(
+                vendor: ProductVersion.vendor,
+                product: ProductVersion.product,
+                version: ProductVersion.version,
+                url: "https://varlink.org",
+                interfaces: try texts.map { try InterfaceDescription(parsing: $0) }
+            )
+        )
+        ConfigurationsService(
+            store: store,
+            catalogue: catalogue,
+            tunnels: tunnels,
+            permission: permission,
+            log: log
+        ).register(&service)
+        SessionsService(
+            store: store,
+            catalogue: catalogue,
+            tunnels: tunnels,
+            hub: hub,
+            permission: permission,
+            log: log
+        ).register(&service)
+        KeychainService(store: store, keychain: keychain, permission: permission, log: log).register(&service)
+        DiagnosticsService(catalogue: catalogue, incidents: incidents).register(&service)
+        return service
+    }
+}

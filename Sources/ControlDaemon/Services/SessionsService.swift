@@ -1,0 +1,200 @@
+import ControlAPI
+import Journal
+import LinuxSystem
+import VarlinkCore
+import VarlinkSocket
+
+/// Answers `org.tunneld.Sessions`.
+struct SessionsService: Sendable {
+    let store: ConfigurationStore
+    let catalogue: ProviderCatalogue
+    let tunnels: Tunnels
+    let hub: EventHub
+    let permission: Permission
+    let log: Logger
+
+    func register(_ service: inout VarlinkService) {
+        let interface = SessionsCalls.interface
+        service.on("\(interface).Start") { try await start($0, $1) }
+        service.on("\(interface).Stop") { try await stop($0, $1) }
+        service.on("\(interface).Status") { try await status($0, $1) }
+        service.on("\(interface).Statistics") { try await statistics($0, $1) }
+        service.on("\(interface).Monitor") { try await monitor($0) }
+    }
+
+    private func start(
+        _ parameters: SessionsCalls.StartParameters,
+        _ request: VarlinkRequest
+    ) async throws -> SessionsCalls.StartReply {
+        let caller = Caller(request.caller)
+        let configuration = try await visible(parameters.identifier, to: caller)
+        try permission.check(.control, on: configuration.owner, by: caller, "start \(configuration.name)")
+        if let generation = parameters.generation, generation != configuration.generation {
+            throw ControlError(
+                .configurationStale,
+                "Can't start \(configuration.name): the copy is stale.",
+                reason: "Generation \(generation) was loaded; generation \(configuration.generation) is stored.",
+                remedy: "Load the configuration again, then start it."
+            )
+        }
+        guard configuration.enabled else {
+            throw ControlError(
+                .configurationDisabled,
+                "Can't start \(configuration.name): it is disabled.",
+                remedy: "Enable it first."
+            )
+        }
+        if let provider = configuration.provider { _ = try await catalogue.descriptor(provider.identifier) }
+        let reply = await tunnels.tunnel(of: configuration).start(configuration)
+        log.info(
+            "User \(caller.user) starts \(configuration.name).",
+            [.tunnelID(configuration.identifier)]
+        )
+        return reply
+    }
+
+    private func stop(
+        _ parameters: SessionsCalls.StopParameters,
+        _ request: VarlinkRequest
+    ) async throws -> NoParameters {
+        let caller = Caller(request.caller)
+        let configuration = try await visible(parameters.identifier, to: caller)
+        try permission.check(.control, on: configuration.owner, by: caller, "stop \(configuration.name)")
+        log.info("User \(caller.user) stops \(configuration.name).", [.tunnelID(configuration.identifier)])
+        await tunnels.existing(parameters.identifier)?.stop(session: parameters.session)
+        return NoParameters()
+    }
+
+    private func status(
+        _ parameters: SessionsCalls.StatusParameters,
+        _ request: VarlinkRequest
+    ) async throws -> SessionsCalls.StatusReply {
+        let caller = Caller(request.caller)
+        if let identifier = parameters.identifier {
+            return SessionsCalls.StatusReply(sessions: [await view(try await visible(identifier, to: caller))])
+        }
+        let all = await store.configurations().filter { permission.maySee($0.owner, caller) }
+        return SessionsCalls.StatusReply(sessions: await views(all))
+    }
+
+    private func statistics(
+        _ parameters: SessionsCalls.StatusParameters,
+        _ request: VarlinkRequest
+    ) async throws -> SessionsCalls.StatisticsReply {
+        guard let identifier = parameters.identifier else { throw VarlinkError.invalidParameter("identifier") }
+        let configuration = try await visible(identifier, to: Caller(request.caller))
+        guard let tunnel = await tunnels.existing(identifier) else {
+            return SessionsCalls.StatisticsReply(identifier: identifier, readAt: .now(), counters: nil, peers: [])
+        }
+        return await tunnel.statistics(of: configuration)
+    }
+
+    // MARK: Views
+
+    private func view(_ configuration: Configuration) async -> SessionView {
+        if let tunnel = await tunnels.existing(configuration.identifier) { return await tunnel.view(of: configuration) }
+        var view = SessionView(
+            identifier: configuration.identifier,
+            name: configuration.name,
+            status: .disconnected,
+            readAt: .now()
+        )
+        view.enabled = configuration.enabled
+        view.generation = configuration.generation
+        return view
+    }
+
+    /// All at once, in the same order: one provider that doesn't answer holds up the reply only once.
+    private func views(_ configurations: [Configuration]) async -> [SessionView] {
+        await withTaskGroup(of: (Int, SessionView).self) { group in
+            for (index, configuration) in configurations.enumerated() {
+                group.addTask { (index, await view(configuration)) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
+        }
+    }
+
+    // MARK: Monitor
+
+    private func monitor(_ request: VarlinkRequest) async throws {
+        let parameters: SessionsCalls.StatusParameters = try request.parameters()
+        let responder = request.responder
+        guard responder.wantsMore else {
+            throw ControlError(
+                .invalidParameter,
+                "Monitor gives more than one reply.",
+                remedy: "Call it with \"more\".",
+                field: "more"
+            )
+        }
+        let caller = Caller(request.caller)
+        if let identifier = parameters.identifier { _ = try await visible(identifier, to: caller) }
+        let subscription = hub.subscribe { [permission] identifier, owner in
+            permission.maySee(owner, caller) && (parameters.identifier ?? identifier) == identifier
+        }
+        defer { hub.unsubscribe(subscription) }
+        for event in await presentState(subscription, only: parameters.identifier, caller) {
+            try responder.send(event)
+            if responder.queuedBytes > 256 << 10 { await responder.drained() }
+        }
+        for await event in subscription.events {
+            try responder.send(event)
+            if responder.queuedBytes > 256 << 10 { await responder.drained() }
+        }
+        guard !Task.isCancelled else { return }
+        throw ControlError(
+            .tooMany,
+            "The monitor was too slow.",
+            reason: "More than \(EventHub.queueLimit) events waited for it.",
+            remedy: "Call Monitor again; it begins with the present state."
+        )
+    }
+
+    private func presentState(
+        _ subscription: EventHub.Subscription,
+        only identifier: String?,
+        _ caller: Caller
+    ) async -> [SessionsCalls.Event] {
+        let configurations = await store.configurations().filter {
+            permission.maySee($0.owner, caller) && (identifier ?? $0.identifier) == $0.identifier
+        }
+        var events: [SessionsCalls.Event] = []
+        for (configuration, view) in zip(configurations, await views(configurations)) {
+            // What was told before the first event to come, not what has happened since.
+            let told = subscription.present[configuration.identifier]
+            events.append(
+                SessionsCalls.Event(
+                    sequence: subscription.sequence,
+                    time: .now(),
+                    kind: .present,
+                    identifier: configuration.identifier,
+                    name: configuration.name,
+                    status: told?.status ?? .disconnected,
+                    reason: told?.reason,
+                    error: told?.error,
+                    snapshot: view
+                )
+            )
+        }
+        events.append(
+            SessionsCalls.Event(
+                sequence: subscription.sequence,
+                time: .now(),
+                kind: .ready,
+                identifier: nil,
+                name: nil,
+                status: nil,
+                reason: nil,
+                error: nil,
+                snapshot: nil
+            )
+        )
+        return events
+    }
+
+    private func visible(_ identifier: String, to caller: Caller) async throws(ControlError) -> Configuration {
+        guard let configuration = await store.configuration(identifier), permission.maySee(configuration.owner, caller)
+        else { throw .configurationUnknown(identifier) }
+        return configuration
+    }
+}

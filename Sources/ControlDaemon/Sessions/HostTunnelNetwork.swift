@@ -1,0 +1,136 @@
+package import ControlAPI
+package import HostNetwork
+package import LinuxSystem
+import NetworkTypes
+
+/// The machine's own network.
+package struct HostTunnelNetwork: TunnelNetwork {
+    private let host: HostNetwork
+    private let resolver: Resolver
+    /// More names than anybody could have taken by chance.
+    private static let nameAttempts: UInt32 = 64
+
+    package init(host: HostNetwork, resolver: Resolver = Resolver()) {
+        self.host = host
+        self.resolver = resolver
+    }
+
+    package func interfaceName(for configuration: Configuration) async throws(ControlError) -> String {
+        for attempt in 0..<Self.nameAttempts {
+            let name = InterfaceName.candidate(
+                name: configuration.name,
+                identifier: configuration.identifier,
+                attempt: attempt
+            )
+            do {
+                if try await host.problem(withName: name) == nil { return name }
+            } catch {
+                throw Self.failed("Can't look for a name for the tunnel's interface.", "\(error)")
+            }
+        }
+        throw Self.failed("Can't find a name for the tunnel's interface.", "All that were tried are taken.")
+    }
+
+    package func makeDevice(_ name: String, owner: UInt32) async throws(ControlError) -> InterfaceIdentity {
+        do throws(SystemError) {
+            try TunCreation.create(name: name, owner: owner)
+        } catch {
+            throw Self.tunError(error)
+        }
+        guard let link = try? await host.link(named: name) else {
+            throw Self.failed("Can't make the tunnel's interface \(name).", "It was gone as soon as it was made.")
+        }
+        return InterfaceIdentity(index: link.index, name: link.name)
+    }
+
+    package func release(_ tun: SharedDescriptor) throws(ControlError) {
+        do throws(SystemError) {
+            try TunCreation.setPersistent(false, on: tun.duplicate())
+        } catch {
+            throw Self.tunError(error)
+        }
+    }
+
+    package func openNode() throws(ControlError) -> SharedDescriptor {
+        do throws(SystemError) {
+            return SharedDescriptor(try TunCreation.open())
+        } catch {
+            throw Self.tunError(error)
+        }
+    }
+
+    package func openSockets(port: Int) throws(ControlError) -> TunnelSockets {
+        guard let number = UInt16(exactly: port) else {
+            throw ControlError(
+                .invalidParameter,
+                "The provider asked for UDP port \(port).",
+                reason: "A port is 0 to 65535."
+            )
+        }
+        do throws(OuterSocketError) {
+            let sockets = try OuterSockets.open(port: number)
+            return TunnelSockets(
+                ipv4: sockets.ipv4,
+                ipv6: sockets.ipv6,
+                port: Int(sockets.port),
+                note: sockets.note
+            )
+        } catch {
+            throw ControlError(.networkSettingsFailed, error.what, reason: error.why, remedy: error.remedy)
+        }
+    }
+
+    package func apply(
+        _ settings: NetworkSettingsDocument,
+        to interface: InterfaceIdentity,
+        port: Int?,
+        journal: NetworkJournal,
+        record: @escaping @Sendable (NetworkJournal) throws -> Void
+    ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
+        let wanted = try TunnelNetworkSettings(settings, interface: interface, port: port)
+        do throws(NetworkSettingsError) {
+            let (applied, journal) = try await host.apply(wanted, journal: journal, record: record)
+            return (
+                AppliedNetwork(
+                    addresses: applied.addresses.map(\.description),
+                    routes: applied.routes.map(\.description),
+                    mtu: applied.mtu,
+                    notes: applied.notes.map(\.text)
+                ), journal
+            )
+        } catch {
+            throw ControlError(.networkSettingsFailed, error.what, reason: error.why, remedy: error.remedy)
+        }
+    }
+
+    package func revert(_ journal: NetworkJournal) async -> [String] { await host.revert(journal).report.failed }
+
+    package func counters(of interface: InterfaceIdentity) async -> LinkStatistics? {
+        guard let link = try? await host.link(index: interface.index), link.name == interface.name else { return nil }
+        return link.statistics
+    }
+
+    package func resolve(_ name: String) async throws(ControlError) -> [String] {
+        do throws(ResolverError) {
+            return try await resolver.lookUp(name, port: 0).map { endpoint in
+                endpoint.zone == 0 ? endpoint.address.description : "\(endpoint.address)%\(endpoint.zone)"
+            }
+        } catch {
+            throw ControlError(
+                .notFound,
+                "The name \(name) doesn't resolve.",
+                reason: error.text,
+                remedy: "Check the name, and that the machine's name servers answer."
+            )
+        }
+    }
+
+    private static func tunError(_ error: SystemError) -> ControlError {
+        let finding = MachineFacts.tunFinding(error)
+        return ControlError(.networkSettingsFailed, finding.what, reason: finding.why, remedy: finding.remedy)
+    }
+
+    private static func failed(_ what: String, _ why: String) -> ControlError {
+        ControlError(.networkSettingsFailed, what, reason: why)
+    }
+}

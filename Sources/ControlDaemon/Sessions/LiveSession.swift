@@ -1,0 +1,37 @@
+import ControlAPI
+import EventLoop
+import HostNetwork
+import LinuxSystem
+
+/// Everything that a running session holds and must give back.
+struct LiveSession: Sendable {
+    var record: SessionRecord
+    var provider: LaunchedProvider?
+    /// Tells when the provider's process ends.
+    var watch: DescriptorSource?
+    var connection: ProviderConnection?
+    /// Read what the provider sends.
+    var readers: [Task<Void, Never>] = []
+    /// Duplicates of what the provider works with, by label; a new provider gets them.
+    var descriptors: [String: SharedDescriptor] = [:]
+    /// What the provider told last.
+    var state: ProviderState?
+    /// The newest timestamp that is kept.
+    var keptTimestamp: String?
+    /// How the provider's process ended, once that was collected.
+    var providerEnd: ProcessEnd?
+    /// Requests of the provider's that are being answered.
+    var openRequests = 0
+
+    init(record: SessionRecord) { self.record = record }
+
+    var session: String { record.session }
+    var interface: InterfaceIdentity? { record.network.interface }
+
+    /// Endpoints that were authenticated, by public key: for a new provider to call at once.
+    var endpointHints: [String: String] {
+        var hints: [String: String] = [:]
+        for peer in state?.peers ?? [] where peer.lastHeard != nil { hints[peer.publicKey] = peer.endpoint }
+        return hints
+    }
+}

@@ -1,0 +1,56 @@
+import ControlAPI
+import HostNetwork
+import LinuxSystem
+
+/// What the next tunneld must know of a session, to go on with it or to undo it: `journal/ID.json`.
+///
+/// Each fact is written before the change that it describes.
+struct SessionRecord: Codable, Sendable {
+    static let version = 1
+
+    var version = SessionRecord.version
+    var session: String
+    /// The configuration that runs, with references in place of secrets.
+    var configuration: Configuration
+    var nonce: String
+    /// When the session began.
+    var started: Timestamp
+    /// The status last told, and since when.
+    var status: TunnelStatus
+    var since: Timestamp
+
+    var process: Process?
+    /// The user that the provider runs as, known before the process.
+    var user: UInt32?
+    var interface: String?
+    /// When the interface was made: the counters' epoch.
+    var interfaceSince: Timestamp?
+    var network = NetworkJournal()
+    var settings: NetworkSettingsDocument?
+    var applied: AppliedNetwork?
+    var listenPort: Int?
+    var wgSocket: WGSocket.Record?
+    var notes: [String] = []
+    var newerConfigurationWaiting = false
+
+    struct Process: Codable, Equatable, Sendable {
+        var pid: Int32
+        var startTime: UInt64
+
+        init(_ identity: ProcessIdentity) {
+            pid = identity.pid
+            startTime = identity.startTime
+        }
+
+        var identity: ProcessIdentity { ProcessIdentity(pid: pid, startTime: startTime) }
+    }
+
+    init(session: String, configuration: Configuration, nonce: String, now: Timestamp) {
+        self.session = session
+        self.configuration = configuration
+        self.nonce = nonce
+        started = now
+        status = .connecting
+        since = now
+    }
+}

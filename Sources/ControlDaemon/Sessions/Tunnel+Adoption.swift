@@ -1,0 +1,58 @@
+import ControlAPI
+import Journal
+import LinuxSystem
+
+/// What an earlier tunneld's session becomes when another one starts.
+extension Tunnel {
+    /// Goes on with a session whose provider lives, or undoes it.
+    func resume(_ record: SessionRecord) async {
+        live = LiveSession(record: record)
+        live?.keptTimestamp = services.timestamps.timestamp(of: identifier)
+        await services.store.pin(StoreContents.references(in: record.configuration), by: record.session)
+        do {
+            let state = try await takeControl(record)
+            adopt(state, statusBefore: record.status, since: record.since)
+            log.notice("\(record.configuration.name): went on with provider process \(record.process?.pid ?? 0).")
+        } catch {
+            log.error("\(record.configuration.name): the session can't be gone on with: \(error)")
+            await tearDown(record.session)
+            live = nil
+            noteFailure(error)
+        }
+    }
+
+    private func takeControl(_ record: SessionRecord) async throws(ControlError) -> ProviderState {
+        guard let user = record.user, let process = record.process?.identity, let descriptor = process.open() else {
+            throw ControlError(
+                .providerFailed,
+                "The tunnel of \(record.configuration.name) ended while tunneld didn't run.",
+                reason: "Its provider isn't there any more.",
+                remedy: "Start it again: tunnelctl up."
+            )
+        }
+        let provider = LaunchedProvider(
+            process: descriptor,
+            identity: process,
+            user: user,
+            folder: services.launcher.folder(of: identifier)
+        )
+        live?.provider = provider
+        watch(provider)
+        do {
+            let state = try await attach(provider)
+            guard state.phase == .ready, record.applied != nil else {
+                throw ControlError(
+                    .providerFailed,
+                    "The tunnel of \(record.configuration.name) was being started when tunneld ended.",
+                    remedy: "Start it again: tunnelctl up."
+                )
+            }
+            readDescriptors()
+            return state
+        } catch let error as ControlError {
+            throw error
+        } catch {
+            throw ControlError(.providerFailed, "The tunnel's provider can't be controlled.", reason: "\(error)")
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import ControlAPI
+import EventLoop
+import Journal
+import LinuxSystem
+import NetworkTypes
+import VarlinkSocket
+
+/// What comes from the provider: its end, its states, its requests, its descriptors.
+extension Tunnel {
+    /// More look-ups than a provider has reason for.
+    private static let requestLimit = 256
+
+    /// Notices the end of the process at once.
+    func watch(_ provider: LaunchedProvider) {
+        guard let session = live?.session else { return }
+        let source = DescriptorSource(provider.process.descriptor, .readable, on: queue) { @Sendable [weak self] in
+            self?.assumeIsolated { $0.processEnded(provider, session) }
+        }
+        live?.watch?.cancel()
+        live?.watch = source
+        source.resume()
+    }
+
+    private func processEnded(_ provider: LaunchedProvider, _ session: String) {
+        live?.watch?.cancel()
+        live?.watch = nil
+        guard live?.provider?.identity == provider.identity else { return }
+        let error = endOfProvider(after: nil) ?? ControlError(.providerFailed, "The tunnel's provider ended.")
+        log.warning("\(error.message) \(error.reason ?? "")")
+        take(.providerLost(error), of: session)
+    }
+
+    /// Why the provider's process is gone; nil while it lives.
+    ///
+    /// - Parameter error: what failed, perhaps because of that; what the provider itself said counts more.
+    func endOfProvider(after error: ControlError?) -> ControlError? {
+        guard let process = live?.provider?.process else { return nil }
+        // The end of a process is seen a moment after its sockets are closed.
+        guard process.waitForEnd(milliseconds: error?.name == .providerFailed ? 100 : 0) else { return nil }
+        let end = process.collect() ?? .unknown
+        if end != .unknown { live?.providerEnd = end }
+        if let told = live?.state?.error { return told }
+        if let error, error.name != .providerFailed { return error }
+        return ControlError(
+            .providerFailed,
+            "The tunnel's provider ended.",
+            reason: "Process \(process.pid) \(live?.providerEnd ?? end).",
+            remedy: "Its last words are in the log: journalctl -t tunneld."
+        )
+    }
+
+    /// Reads states and requests until the provider closes.
+    func read(_ replies: ReplyStream.Iterator, of session: String) {
+        let task = Task { [weak self] in
+            do {
+                while let reply = try await replies.next() {
+                    guard let self else { return }
+                    await self.received(try reply.decode(), session)
+                }
+            } catch is CancellationError {
+                return
+            } catch {
+                await self?.connectionLost("\(error)", session)
+                return
+            }
+            await self?.connectionLost("It closed the connection.", session)
+        }
+        live?.readers.append(task)
+    }
+
+    /// Reads the descriptors that the provider hands over from now on.
+    func readDescriptors() {
+        guard let connection = live?.connection else { return }
+        let task = Task { [weak self] in
+            while let message = try? await connection.descriptors.receive() { await self?.keep(message) }
+        }
+        live?.readers.append(task)
+    }
+
+    private func received(_ reply: ProviderCalls.AttachReply, _ session: String) {
+        guard live?.session == session else { return }
+        if let state = reply.state {
+            live?.state = state
+            keepTimestamp(state.lastTimestamp)
+            take(.reported(state), of: session)
+        }
+        if let request = reply.request { answer(request) }
+    }
+
+    private func connectionLost(_ reason: String, _ session: String) {
+        guard live?.session == session, live?.watch != nil else { return }
+        // As a rule the process has ended, and its end says more.
+        if endOfProvider(after: ControlError(.providerFailed, "")) != nil { return }
+        let error = ControlError(.providerFailed, "The connection to the tunnel's provider broke.", reason: reason)
+        log.warning("\(error.message) \(reason)")
+        take(.providerLost(error), of: session)
+    }
+
+    private func keepTimestamp(_ timestamp: String?) {
+        guard let timestamp else { return }
+        do throws(SystemError) {
+            live?.keptTimestamp = try services.timestamps.keep(timestamp, of: identifier, known: live?.keptTimestamp)
+        } catch {
+            log.warning("The last timestamp can't be kept, going on: \(error)")
+        }
+    }
+
+    // MARK: Requests
+
+    private func answer(_ request: ProviderRequest) {
+        guard let connection = live?.connection, let open = live?.openRequests else { return }
+        live?.openRequests = open + 1
+        Task {
+            let supplied: ProviderCalls.SupplyParameters
+            do throws(ControlError) {
+                guard open < Self.requestLimit else { throw ControlError(.tooMany, "Too many requests at once.") }
+                supplied = try await self.supply(request, connection)
+            } catch {
+                supplied = ProviderCalls.SupplyParameters(request: request.number, error: error)
+            }
+            do {
+                _ = try await connection.call("Supply", supplied)
+            } catch {
+                self.log.info("The provider took no answer to its request \(request.number): \(error)")
+            }
+            self.live?.openRequests -= 1
+        }
+    }
+
+    private func supply(
+        _ request: ProviderRequest,
+        _ connection: ProviderConnection
+    ) async throws(ControlError) -> ProviderCalls.SupplyParameters {
+        switch request.kind {
+        case .resolve:
+            let addresses = try await services.network.resolve(request.name ?? "")
+            return ProviderCalls.SupplyParameters(request: request.number, addresses: addresses)
+        case .sockets:
+            let sockets = try services.network.openSockets(port: request.port ?? 0)
+            do {
+                try await connection.send(sockets.labelled)
+            } catch let error as ControlError {
+                throw error
+            } catch {
+                throw ControlError(.providerFailed, "The sockets can't be passed.", reason: "\(error)")
+            }
+            live?.record.listenPort = sockets.port
+            for (label, descriptor) in sockets.labelled { live?.descriptors[label] = descriptor }
+            try? saveRecord()
+            return ProviderCalls.SupplyParameters(
+                request: request.number,
+                listenPort: sockets.port,
+                descriptors: sockets.labelled.keys.sorted()
+            )
+        }
+    }
+}

@@ -1,0 +1,108 @@
+package import ControlAPI
+import FoundationEssentials
+import Journal
+import Keychain
+import LinuxSystem
+import NetworkTypes
+
+/// Another provider in place of one that was lost, and another configuration in place of the one that runs.
+extension Tunnel {
+    /// Starts a provider that goes on with the old one's descriptors: same interface, same port, same routes.
+    func relaunch(_ session: String) async throws {
+        guard let old = live?.record else { throw Self.sessionEnded }
+        step = "end the old provider"
+        // No two may work with the same device: the old one's death is certain before the new one is started.
+        await endProvider(graceful: false)
+        live?.record.process = nil
+        live?.record.nonce = UUID().uuidString.lowercased()
+        live?.providerEnd = nil
+        live?.state?.error = nil
+        guard var labelled = live?.descriptors, labelled[DescriptorLabel.tun] != nil else {
+            throw ControlError(
+                .providerFailed,
+                "The tunnel's provider can't be replaced.",
+                reason: "Its TUN device was not handed over.",
+                remedy: "Stop the tunnel and start it again."
+            )
+        }
+        try saveRecord()
+        labelled[DescriptorLabel.secrets] = try secretsBundle()
+        let state = live?.state
+        try await launch(user: old.user)
+        // The hints are in what the old one told last; the new one's own state has none yet.
+        let fresh = live?.state
+        live?.state = state
+        let settings = try await startProvider(labelled)
+        if live?.state == state { live?.state = fresh }
+        try await applySettings(settings)
+        readDescriptors()
+    }
+
+    // MARK: Another configuration
+
+    /// Takes a saved configuration over into the running session, as far as that is possible live.
+    package func update(_ configuration: Configuration) async {
+        waitingUpdate = configuration
+        guard !isUpdating else { return }
+        isUpdating = true
+        while let next = waitingUpdate {
+            waitingUpdate = nil
+            await applyUpdate(next)
+        }
+        isUpdating = false
+    }
+
+    private func applyUpdate(_ configuration: Configuration) async {
+        guard let running = live?.record.configuration, running != configuration else { return }
+        if running.provider == configuration.provider {
+            live?.record.configuration = configuration
+            live?.record.newerConfigurationWaiting = false
+        } else {
+            do {
+                try await changeProvider(to: configuration)
+                live?.record.newerConfigurationWaiting = false
+                log.info("Generation \(configuration.generation) of \(configuration.name) is in force.")
+            } catch {
+                live?.record.newerConfigurationWaiting = true
+                log.notice(
+                    "Generation \(configuration.generation) of \(configuration.name) waits for the next start: \(error)"
+                )
+            }
+        }
+        do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
+    }
+
+    private func changeProvider(to configuration: Configuration) async throws {
+        guard isReady, let live, let connection = live.connection, let provider = configuration.provider else {
+            throw ControlError(.unavailable, "The tunnel isn't ready.")
+        }
+        guard provider.identifier == live.record.configuration.provider?.identifier else {
+            throw ControlError(.unavailable, "Another provider can't take over a running tunnel.")
+        }
+        let secrets = try services.keychain.sealedBundle(
+            of: StoreContents.references(in: configuration),
+            ownedBy: configuration.owner.user
+        )
+        let pinned = StoreContents.references(in: configuration)
+        await services.store.pin(pinned, by: live.session)
+        try await connection.send([DescriptorLabel.secrets: secrets])
+        let reply = try await connection.call(
+            "UpdateConfiguration",
+            ProviderCalls.UpdateParameters(
+                configuration: provider.configuration,
+                descriptors: [DescriptorLabel.secrets]
+            ),
+            as: ProviderCalls.SettingsReply.self
+        )
+        self.live?.record.configuration = configuration
+        try await applySettings(reply.settings)
+    }
+
+    // MARK: The network
+
+    /// The network changed: what waits is tried at once.
+    package func pathChanged() async {
+        guard isReady, let connection = live?.connection else { return }
+        _ = try? await connection.call("PathChanged")
+    }
+}

@@ -1,0 +1,235 @@
+import ControlAPI
+import EventLoop
+import HostNetwork
+import Keychain
+import Journal
+import LinuxSystem
+import NetworkTypes
+import VarlinkSocket
+
+/// From nothing to a ready tunnel. What was made stands in `live` and in the journal before the next step begins, so that
+/// `tearDown` finds it, whenever this is cut short.
+extension Tunnel {
+    /// Brings the session up to where the provider's own state counts.
+    func bringUp(_ session: String) async throws {
+        step = "write the session's journal"
+        try saveRecord()
+        let secrets = try secretsBundle()
+        await services.store.pin(StoreContents.references(in: try configuration()), by: session)
+        try await launch(user: nil)
+        take(.stage(.providerStarted), of: session)
+        let interface = try await makeInterface()
+        var labelled = try openSockets()
+        step = "open /dev/net/tun"
+        labelled[DescriptorLabel.tunNode] = try services.network.openNode()
+        labelled[DescriptorLabel.wg] = makeWGSocket(interface.name)
+        labelled[DescriptorLabel.secrets] = secrets
+        let settings = try await startProvider(labelled)
+        step = "receive the TUN device's descriptor"
+        try await receiveTun()
+        try await applySettings(settings)
+        readDescriptors()
+    }
+
+    func configuration() throws(ControlError) -> Configuration {
+        guard let configuration = live?.record.configuration else { throw Self.sessionEnded }
+        return configuration
+    }
+
+    static let sessionEnded = ControlError(.notRunning, "The session has ended.")
+
+    func saveRecord() throws {
+        guard let record = live?.record else { return }
+        try services.journal.write(record)
+    }
+
+    /// The secrets that the configuration refers to.
+    ///
+    /// - Throws: `secretUnavailable`, which never removes anything.
+    func secretsBundle() throws(ControlError) -> SharedDescriptor {
+        step = "read the secrets"
+        let configuration = try configuration()
+        do throws(KeychainError) {
+            let references = StoreContents.references(in: configuration)
+            return try services.keychain.sealedBundle(of: references, ownedBy: configuration.owner.user)
+        } catch {
+            throw ControlError(
+                .secretUnavailable,
+                "A secret of \(configuration.name) can't be had.",
+                reason: error.description,
+                remedy: "The configuration is unchanged. Mend the keychain, or import it again with its secrets."
+            )
+        }
+    }
+
+    // MARK: The provider
+
+    /// Starts a provider's process and takes control of it.
+    func launch(user: UInt32?) async throws {
+        step = "start the provider"
+        let configuration = try configuration()
+        guard let nonce = live?.record.nonce, let provider = configuration.provider else { throw Self.sessionEnded }
+        let descriptor = try await services.catalogue.descriptor(provider.identifier)
+        let launched = try await services.launcher.launch(
+            ProviderLaunch(descriptor: descriptor, identifier: identifier, nonce: nonce, user: user)
+        )
+        live?.provider = launched
+        live?.record.user = launched.user
+        live?.record.process = SessionRecord.Process(launched.identity)
+        watch(launched)
+        try saveRecord()
+        log.info("Started provider \(provider.identifier) as process \(launched.identity.pid), user \(launched.user).")
+        try await attach(launched)
+    }
+
+    /// Takes control of a provider that runs.
+    ///
+    /// - Returns: its state.
+    @discardableResult
+    func attach(_ launched: LaunchedProvider) async throws -> ProviderState {
+        step = "attach to the provider"
+        guard let session = live?.session, let nonce = live?.record.nonce else { throw Self.sessionEnded }
+        let connection = try await ProviderConnection.open(launched)
+        live?.connection = connection
+        let replies = try await connection.attach(epoch: services.epoch, nonce: nonce).makeAsyncIterator()
+        guard let first = try await next(replies), let state = first.state else {
+            throw ControlError(.providerFailed, "The tunnel's provider doesn't say what it does.")
+        }
+        live?.state = state
+        read(replies, of: session)
+        return state
+    }
+
+    private func next(_ replies: ReplyStream.Iterator) async throws -> ProviderCalls.AttachReply? {
+        do {
+            return try await replies.next()?.decode()
+        } catch {
+            throw ProviderConnection.explained(error, "attach to it")
+        }
+    }
+
+    /// Hands everything over and has the provider start.
+    ///
+    /// - Returns: the network settings that it wants.
+    func startProvider(_ labelled: [String: SharedDescriptor]) async throws -> NetworkSettingsDocument {
+        step = "have the provider start"
+        let configuration = try configuration()
+        guard let live, let connection = live.connection, let provider = configuration.provider,
+            let interface = live.interface
+        else { throw Self.sessionEnded }
+        self.live?.keptTimestamp = services.timestamps.timestamp(of: identifier)
+        try await connection.send(labelled)
+        let parameters = ProviderCalls.StartParameters(
+            identifier: identifier,
+            name: configuration.name,
+            session: live.session,
+            interface: interface.name,
+            configuration: provider.configuration,
+            lastTimestamp: self.live?.keptTimestamp,
+            descriptors: labelled.keys.sorted(),
+            listenPort: live.record.listenPort ?? 0,
+            endpointHints: live.endpointHints.isEmpty ? nil : live.endpointHints,
+            options: nil
+        )
+        let reply = try await connection.call(
+            "Start",
+            parameters,
+            as: ProviderCalls.SettingsReply.self,
+            timeout: services.startTimeout
+        )
+        for (label, descriptor) in labelled where Self.keptLabels.contains(label) {
+            self.live?.descriptors[label] = descriptor
+        }
+        return reply.settings
+    }
+
+    /// What a new provider can go on with.
+    static let keptLabels: Set<String> = [
+        DescriptorLabel.tun, DescriptorLabel.udp4, DescriptorLabel.udp6, DescriptorLabel.wg,
+    ]
+
+    private func receiveTun() async throws {
+        guard let connection = live?.connection else { throw Self.sessionEnded }
+        while let message = try await connection.descriptors.receive() {
+            keep(message)
+            if let tun = live?.descriptors[DescriptorLabel.tun] { return try services.network.release(tun) }
+        }
+        throw ControlError(.providerFailed, "The tunnel's provider closed its descriptor socket.")
+    }
+
+    func keep(_ message: DescriptorChannel.Message) {
+        let label = String(decoding: message.label, as: UTF8.self)
+        guard Self.keptLabels.contains(label), let descriptor = message.descriptors.first else { return }
+        live?.descriptors[label] = descriptor
+    }
+
+    // MARK: Interface and sockets
+
+    private func makeInterface() async throws -> InterfaceIdentity {
+        step = "make the interface"
+        let configuration = try configuration()
+        guard let user = live?.record.user else { throw Self.sessionEnded }
+        let name = try await services.network.interfaceName(for: configuration)
+        live?.record.interface = name
+        live?.record.interfaceSince = .now()
+        try saveRecord()
+        let interface = try await services.network.makeDevice(name, owner: user)
+        live?.record.network = NetworkJournal(interface: interface)
+        try saveRecord()
+        return interface
+    }
+
+    private func openSockets() throws -> [String: SharedDescriptor] {
+        step = "open the outer sockets"
+        // By convention, since the sockets are there before the provider has read its configuration.
+        let port = try configuration().provider?.configuration["listenPort"]?.integer ?? 0
+        let sockets = try services.network.openSockets(port: Int(port))
+        live?.record.listenPort = sockets.port
+        if let note = sockets.note { live?.record.notes.append(note) }
+        return sockets.labelled
+    }
+
+    /// The socket for `wg`; without it the tunnel works all the same, and says so.
+    private func makeWGSocket(_ interface: String) -> SharedDescriptor? {
+        step = "make the wg socket"
+        do throws(UnixListenerError) {
+            let (descriptor, record) = try WGSocket.make(interface: interface, in: services.wgFolder)
+            live?.record.wgSocket = record
+            return descriptor
+        } catch {
+            log.warning("wg can't show this tunnel, going on without its socket: \(error)")
+            live?.record.notes.append("wg can't show this tunnel: \(error).")
+            return nil
+        }
+    }
+
+    // MARK: Network settings
+
+    /// Puts the settings in force and tells the provider.
+    func applySettings(_ settings: NetworkSettingsDocument) async throws {
+        step = "apply the network settings"
+        guard let record = live?.record, let interface = live?.interface, let connection = live?.connection else {
+            throw Self.sessionEnded
+        }
+        let journal = services.journal
+        let (applied, network) = try await services.network.apply(
+            settings,
+            to: interface,
+            port: record.listenPort,
+            journal: record.network
+        ) { network in
+            var record = record
+            record.network = network
+            try journal.write(record)
+        }
+        live?.record.network = network
+        live?.record.settings = settings
+        live?.record.applied = applied
+        try saveRecord()
+        step = "tell the provider that it is ready"
+        _ = try await connection.call(
+            "SettingsApplied",
+            ProviderCalls.SettingsAppliedParameters(mtu: applied.mtu)
+        )
+    }
+}

@@ -1,0 +1,71 @@
+import ControlAPI
+import Dispatch
+import EventLoop
+import Glibc
+import HostNetwork
+import Journal
+import LinuxSystem
+import NetworkTypes
+
+/// Takes everything back that a session made; what was never made is passed over.
+extension Tunnel {
+    /// How long a provider may take to end by itself once it was told to.
+    private static let graceMilliseconds: Int32 = 2000
+
+    func tearDown(_ session: String) async {
+        guard let live, live.session == session else { return }
+        await endProvider(graceful: true)
+        var remains: [String] = []
+        if !live.record.network.isEmpty || live.record.interface != nil {
+            remains = await services.network.revert(self.live?.record.network ?? live.record.network)
+        }
+        if let socket = live.record.wgSocket { WGSocket.remove(socket) }
+        await services.launcher.clear(identifier, user: self.live?.record.user)
+        if remains.isEmpty {
+            do { try services.journal.remove(identifier) } catch {
+                log.warning("The session's journal can't be removed; the next start of tunneld will: \(error)")
+            }
+        } else {
+            log.error("Not everything could be taken back: \(remains.joined(separator: "; "))")
+        }
+        await services.store.unpin(by: session)
+    }
+
+    /// Ends the provider's process, for certain.
+    ///
+    /// - Parameter graceful: whether it gets a chance to end by itself.
+    func endProvider(graceful: Bool) async {
+        guard let provider = live?.provider else { return }
+        live?.watch?.cancel()
+        live?.watch = nil
+        if graceful, let connection = live?.connection, !provider.process.hasEnded {
+            let stop = ProviderCalls.StopParameters(reason: "The session was stopped.")
+            let timeout = Interval.milliseconds(Int(Self.graceMilliseconds))
+            if (try? await connection.call("Stop", stop, timeout: timeout)) != nil {
+                _ = await Self.end(of: provider.process, milliseconds: Self.graceMilliseconds)
+            }
+        }
+        if !provider.process.hasEnded {
+            if graceful { log.info("The provider, process \(provider.process.pid), didn't end by itself; killing it.") }
+            do { try provider.process.signal(SIGKILL) } catch {
+                log.error("The provider, process \(provider.process.pid), can't be killed: \(error)")
+            }
+            _ = await Self.end(of: provider.process, milliseconds: 10 * Self.graceMilliseconds)
+        }
+        _ = provider.process.collect()
+        for reader in live?.readers ?? [] { reader.cancel() }
+        live?.readers = []
+        if let connection = live?.connection { await connection.close() }
+        live?.connection = nil
+        live?.provider = nil
+    }
+
+    /// Waits for a process off the tasks' threads.
+    private static func end(of process: ProcessDescriptor, milliseconds: Int32) async -> Bool {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: process.waitForEnd(milliseconds: milliseconds))
+            }
+        }
+    }
+}

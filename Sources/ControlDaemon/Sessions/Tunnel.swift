@@ -1,0 +1,243 @@
+package import ControlAPI
+import Dispatch
+import EventLoop
+import FoundationEssentials
+import Journal
+import LinuxSystem
+import NetworkTypes
+
+/// The tunnel of one configuration: carries out what `TunnelMachine` decides, on a queue of its own.
+package actor Tunnel {
+    private nonisolated let executor: QueueExecutor
+    package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
+
+    package nonisolated let identifier: String
+    let services: TunnelServices
+    let log: Logger
+    private var machine = TunnelMachine()
+    /// Nil when there is no session.
+    var live: LiveSession?
+    /// What a start or a new start of the provider is doing, as the object of "while it was to".
+    var step = "begin"
+    private var work: Task<Void, Never>?
+    private var timer: BootTimer?
+    private var timerPurpose: (session: String, event: TunnelMachine.Event)?
+    /// When the status became what it is; nil before the first session.
+    private var since: Timestamp?
+    private var idleWaiters: [CheckedContinuation<Void, Never>] = []
+    /// The configuration for a session that begins when the present one has ended.
+    private var nextConfiguration: Configuration?
+    /// A saved configuration that waits for the one being applied.
+    var waitingUpdate: Configuration?
+    var isUpdating = false
+
+    package init(_ configuration: Configuration, _ services: TunnelServices) {
+        executor = QueueExecutor(label: "tunnel-\(configuration.identifier)")
+        identifier = configuration.identifier
+        self.services = services
+        log = services.log.with(.tunnelID(configuration.identifier))
+    }
+
+    var condition: TunnelMachine.Condition { machine.condition }
+    /// What it would be, had the provider told this.
+    func condition(ifTold state: ProviderState?, of session: String) -> TunnelMachine.Condition {
+        guard let state, state.phase != .failed else { return machine.condition }
+        var copy = machine
+        _ = copy.handle(.reported(state), of: session, now: .now())
+        return copy.condition
+    }
+
+    var queue: DispatchQueue { executor.queue }
+
+    package var isIdle: Bool { machine.phase == .idle }
+    var isReady: Bool { if case .ready = machine.phase { true } else { false } }
+    var statusSince: Timestamp? { since }
+
+    // MARK: What clients ask for
+
+    /// Accepts a start; everything else comes as events.
+    package func start(_ configuration: Configuration) -> SessionsCalls.StartReply {
+        nextConfiguration = configuration
+        let (session, alreadyRunning, effects) = machine.start(session: UUID().uuidString.lowercased())
+        carryOut(effects)
+        return SessionsCalls.StartReply(session: session, alreadyRunning: alreadyRunning)
+    }
+
+    /// Accepts a stop, of this session only if one is named.
+    package func stop(session: String?) { carryOut(machine.stop(session: session)) }
+
+    /// Returns once there is no session.
+    package func idle() async {
+        if isIdle { return }
+        await withCheckedContinuation { idleWaiters.append($0) }
+    }
+
+    // MARK: What an earlier tunneld left
+
+    /// Goes on with a session whose provider lives.
+    func adopt(_ state: ProviderState, statusBefore: TunnelStatus, since: Timestamp) {
+        guard let live else { return }
+        self.since = since
+        machine.adopt(session: live.session, state)
+        if machine.condition.status != statusBefore { self.since = .now() }
+        tell(isNews: machine.condition.status != statusBefore)
+    }
+
+    /// Keeps why a session of an earlier tunneld is over.
+    func noteFailure(_ error: ControlError) {
+        machine.fail(error)
+        since = .now()
+        tell(isNews: true)
+    }
+
+    // MARK: Events
+
+    /// Takes what happened to a session.
+    func take(_ event: TunnelMachine.Event, of session: String) {
+        carryOut(machine.handle(event, of: session, now: .now()))
+    }
+
+    private func carryOut(_ effects: [TunnelMachine.Effect]) {
+        tellChange()
+        for effect in effects {
+            switch effect {
+            case .bringUp(let session): beginBringUp(session)
+            case .relaunch(let session): work = Task { await self.runRelaunch(session) }
+            case .retry(let session, let interval): setTimer(interval, session, .retryDue)
+            case .tearDown(let session):
+                work?.cancel()
+                let work = work
+                self.work = Task {
+                    // Nothing new comes up once this has returned.
+                    await work?.value
+                    await self.tearDown(session)
+                    self.finishTearDown(session)
+                }
+            }
+        }
+        if isIdle {
+            for waiter in idleWaiters { waiter.resume() }
+            idleWaiters = []
+        }
+    }
+
+    private func beginBringUp(_ session: String) {
+        guard let configuration = nextConfiguration else { return }
+        live = LiveSession(
+            record: SessionRecord(
+                session: session,
+                configuration: configuration,
+                nonce: UUID().uuidString.lowercased(),
+                now: .now()
+            )
+        )
+        setTimer(services.startTimeout, session, nil)
+        work = Task { await self.runBringUp(session) }
+    }
+
+    private func runBringUp(_ session: String) async {
+        let result = await outcome { try await self.bringUp(session) }
+        setTimer(nil, session, nil)
+        take(.broughtUp(result.map { live?.state }), of: session)
+    }
+
+    private func runRelaunch(_ session: String) async {
+        let result = await outcome { try await self.relaunch(session) }
+        take(.relaunched(result.map { live?.state }), of: session)
+    }
+
+    private func finishTearDown(_ session: String) {
+        setTimer(nil, session, nil)
+        live = nil
+        take(.tornDown, of: session)
+    }
+
+    /// Any failure as a `ControlError`, with the reason for the process's end where there is one.
+    private func outcome(_ body: () async throws -> Void) async -> Result<Void, ControlError> {
+        do {
+            return .success(try await body())
+        } catch let error as ControlError {
+            return .failure(endOfProvider(after: error) ?? error)
+        } catch {
+            let fallback = ControlError(.providerFailed, "The tunnel can't be brought up.", reason: "\(error)")
+            return .failure(endOfProvider(after: fallback) ?? fallback)
+        }
+    }
+
+    // MARK: Time
+
+    /// - Parameter event: nil for the limit of a start.
+    private func setTimer(_ interval: Interval?, _ session: String, _ event: TunnelMachine.Event?) {
+        guard let interval else {
+            timer?.set(nil)
+            return
+        }
+        if timer == nil {
+            timer = try? BootTimer(on: executor.queue) { @Sendable [weak self] in
+                self?.assumeIsolated { $0.timerFired() }
+            }
+        }
+        timerPurpose = (session, event ?? .timeLimit(step: "", seconds: Int(interval.inSeconds)))
+        timer?.set(.now() + interval)
+    }
+
+    private func timerFired() {
+        guard let (session, event) = timerPurpose else { return }
+        if case .timeLimit(_, let seconds) = event {
+            take(.timeLimit(step: step, seconds: seconds), of: session)
+        } else {
+            take(event, of: session)
+        }
+    }
+
+    // MARK: Telling
+
+    private var told = TunnelMachine.Condition()
+
+    private func tellChange() {
+        guard machine.condition != told else { return }
+        if machine.condition.status != told.status { since = .now() }
+        tell(isNews: true)
+    }
+
+    private func tell(isNews: Bool) {
+        let condition = machine.condition
+        let isStatusNew = condition.status != told.status
+        told = condition
+        let running = live?.record.configuration ?? nextConfiguration
+        guard let running else { return }
+        let present = EventHub.Present(
+            owner: running.owner,
+            name: running.name,
+            status: condition.status,
+            reason: condition.reason,
+            error: condition.error
+        )
+        guard isNews else { return services.hub.note(identifier, present) }
+        let snapshot = services.hub.hasSubscribers ? viewAsKnown(of: running, readAt: .now()) : nil
+        services.hub.publish(.status, identifier, present, snapshot: snapshot, at: .now())
+        if isStatusNew {
+            logStatus(condition)
+            keepStatus(condition.status)
+        }
+    }
+
+    private func keepStatus(_ status: TunnelStatus) {
+        guard live?.record.process != nil, let since else { return }
+        live?.record.status = status
+        live?.record.since = since
+        do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
+    }
+
+    private func logStatus(_ condition: TunnelMachine.Condition) {
+        let name = live?.record.configuration.name ?? nextConfiguration?.name ?? identifier
+        let reason =
+            condition.error.map { " \($0.message) \($0.reason ?? "")" } ?? condition.reason.map { " \($0)" } ?? ""
+        let message = "\(name): \(condition.status.rawValue).\(condition.status == .connected ? "" : reason)"
+        switch condition.status {
+        case .connected, .reasserting: log.notice(message)
+        case .disconnected where condition.error != nil: log.error(message)
+        default: log.info(message)
+        }
+    }
+}

@@ -1,0 +1,234 @@
+package import ControlAPI
+package import NetworkTypes
+
+/// What a configuration's tunnel does next: every decision of a session, without any effect.
+///
+/// Events come in, effects go out; whoever carries them out reports back by further events.
+package struct TunnelMachine: Sendable {
+    package enum Event: Sendable {
+        /// How far the bringing up has come.
+        case stage(StartStage)
+        case broughtUp(Result<ProviderState?, ControlError>)
+        case relaunched(Result<ProviderState?, ControlError>)
+        /// The provider told its state.
+        case reported(ProviderState)
+        /// The provider's process has ended, or can't be talked to any more.
+        case providerLost(ControlError)
+        /// A start took too long; `step` is where it hung.
+        case timeLimit(step: String, seconds: Int)
+        case retryDue
+        case tornDown
+    }
+
+    package enum Effect: Equatable, Sendable {
+        /// Do everything from the launch to the network settings, then report `broughtUp`.
+        case bringUp(session: String)
+        /// Start another provider on the old one's descriptors, then report `relaunched`.
+        case relaunch(session: String)
+        /// Report `retryDue` after this time.
+        case retry(session: String, after: Interval)
+        /// Cancel what runs, undo everything, then report `tornDown`.
+        case tearDown(session: String)
+    }
+
+    package enum Phase: Equatable, Sendable {
+        case idle
+        case starting(session: String)
+        case ready(session: String)
+        /// The provider was lost; the interface and its routes stay.
+        case recovering(session: String)
+        /// `next` starts as soon as the old session has ended.
+        case stopping(session: String, next: String?)
+
+        var session: String? {
+            switch self {
+            case .idle: nil
+            case .starting(let session), .ready(let session), .recovering(let session), .stopping(let session, _):
+                session
+            }
+        }
+    }
+
+    /// What clients see of it.
+    package struct Condition: Equatable, Sendable {
+        package var status = TunnelStatus.disconnected
+        package var stage: StartStage?
+        package var reason: String?
+        package var failure: FailureView?
+        package var session: String?
+        /// Why the last session ended, if not because it was stopped.
+        package var error: ControlError?
+
+        package init() {}
+    }
+
+    /// More losses than this within the period end the session.
+    static let lossLimit = 5
+    static let lossPeriod = Interval.seconds(60)
+    private static let delays: [Interval] = [.zero, .milliseconds(250), .seconds(1), .seconds(2)]
+
+    package private(set) var phase = Phase.idle
+    package private(set) var condition = Condition()
+    private var losses: [Instant] = []
+
+    package init() {}
+
+    /// Takes a request to start.
+    ///
+    /// - Parameter session: the identifier that a new session gets.
+    /// - Returns: the session that runs or will, and whether it did before.
+    package mutating func start(session: String) -> (session: String, alreadyRunning: Bool, effects: [Effect]) {
+        switch phase {
+        case .idle: return (session, false, begin(session))
+        case .stopping(let old, nil):
+            phase = .stopping(session: old, next: session)
+            return (session, false, [])
+        case .stopping(_, let next?): return (next, true, [])
+        case .starting(let running), .ready(let running), .recovering(let running): return (running, true, [])
+        }
+    }
+
+    /// Takes a request to stop, in whatever state; of another session than the present one it does nothing.
+    ///
+    /// - Parameter session: nil: whichever runs.
+    package mutating func stop(session: String?) -> [Effect] {
+        switch phase {
+        case .idle: return []
+        case .stopping(let old, let next):
+            if session == nil || session == next { phase = .stopping(session: old, next: nil) }
+            return []
+        case .starting(let running), .ready(let running), .recovering(let running):
+            guard session == nil || session == running else { return [] }
+            return end(running, error: nil)
+        }
+    }
+
+    /// Goes on with a session that an earlier tunneld began, from what its provider says.
+    package mutating func adopt(session: String, _ state: ProviderState) {
+        guard phase == .idle else { return }
+        phase = .ready(session: session)
+        condition.session = session
+        condition.error = nil
+        show(state)
+    }
+
+    /// Notes that an earlier tunneld's session could not be gone on with.
+    package mutating func fail(_ error: ControlError) {
+        guard phase == .idle else { return }
+        condition.error = error
+    }
+
+    /// Takes what happened to a session; of one that is over it changes nothing.
+    package mutating func handle(_ event: Event, of session: String, now: Instant) -> [Effect] {
+        guard phase.session == session else { return [] }
+        switch (event, phase) {
+        case (.stage(let stage), .starting): condition.stage = stage
+        case (.broughtUp(let result), .starting): return brought(session, result)
+        case (.timeLimit(let step, let seconds), .starting):
+            return end(session, error: Self.timedOut(step, seconds))
+        // The stages before ready are the bringing up's to tell; why it waits is the provider's.
+        case (.reported(let state), .starting): condition.failure = state.failure
+        case (.reported(let state), .ready): return reported(session, state, now)
+        case (.providerLost(let error), .starting): return end(session, error: error)
+        // The end of a provider that is just being launched comes as that launch's failure.
+        case (.providerLost(let error), .ready), (.relaunched(.failure(let error)), .recovering):
+            return lost(session, error, now)
+        case (.relaunched(.success(let state)), .recovering):
+            phase = .ready(session: session)
+            if let state { show(state) }
+        case (.retryDue, .recovering): return [.relaunch(session: session)]
+        case (.tornDown, .stopping(_, let next)): return tornDown(next)
+        default: break
+        }
+        return []
+    }
+
+    private mutating func tornDown(_ next: String?) -> [Effect] {
+        let error = condition.error
+        phase = .idle
+        condition = Condition()
+        condition.error = error
+        return next.map { begin($0) } ?? []
+    }
+
+    private mutating func begin(_ session: String) -> [Effect] {
+        phase = .starting(session: session)
+        losses = []
+        condition = Condition()
+        condition.status = .connecting
+        condition.stage = .launching
+        condition.session = session
+        return [.bringUp(session: session)]
+    }
+
+    private mutating func brought(_ session: String, _ result: Result<ProviderState?, ControlError>) -> [Effect] {
+        switch result {
+        case .success(let state):
+            phase = .ready(session: session)
+            condition.stage = .settingsApplied
+            if let state { show(state) }
+            return []
+        case .failure(let error): return end(session, error: error)
+        }
+    }
+
+    private mutating func reported(_ session: String, _ state: ProviderState, _ now: Instant) -> [Effect] {
+        if state.phase == .failed {
+            let error = state.error ?? ControlError(.providerFailed, "The tunnel's provider can't go on.")
+            return lost(session, error, now)
+        }
+        show(state)
+        return []
+    }
+
+    private mutating func show(_ state: ProviderState) {
+        switch state.status {
+        case .connecting, .connected, .reasserting: condition.status = state.status
+        // On its way down without our having asked: its end will be noticed.
+        case .disconnecting, .disconnected, .invalid: condition.status = .reasserting
+        }
+        condition.stage = max(state.stage, .settingsApplied)
+        condition.reason = state.reason
+        condition.failure = state.failure
+    }
+
+    /// The first new provider comes at once, the next ones later, and at last none.
+    private mutating func lost(_ session: String, _ error: ControlError, _ now: Instant) -> [Effect] {
+        losses = losses.filter { now - $0 < Self.lossPeriod } + [now]
+        guard losses.count < Self.lossLimit else { return end(session, error: Self.gaveUp(losses.count, error)) }
+        phase = .recovering(session: session)
+        condition.status = .reasserting
+        condition.reason = [error.message, error.reason].compactMap(\.self).joined(separator: " ")
+        condition.failure = nil
+        let delay = Self.delays[min(losses.count, Self.delays.count) - 1]
+        return delay == .zero ? [.relaunch(session: session)] : [.retry(session: session, after: delay)]
+    }
+
+    private mutating func end(_ session: String, error: ControlError?) -> [Effect] {
+        phase = .stopping(session: session, next: nil)
+        condition.status = .disconnecting
+        condition.stage = nil
+        condition.reason = error?.message
+        condition.failure = nil
+        condition.error = error
+        return [.tearDown(session: session)]
+    }
+
+    private static func timedOut(_ step: String, _ seconds: Int) -> ControlError {
+        ControlError(
+            .timedOut,
+            "The tunnel didn't get ready within \(seconds) seconds.",
+            reason: "It hung while it was to \(step).",
+            remedy: "Look into the log: journalctl -t tunneld. The limit is start-timeout in tunneld.conf."
+        )
+    }
+
+    private static func gaveUp(_ count: Int, _ last: ControlError) -> ControlError {
+        ControlError(
+            last.name,
+            "The tunnel's provider ended \(count) times within \(Int(lossPeriod.inSeconds)) seconds.",
+            reason: [last.message, last.reason].compactMap(\.self).joined(separator: " "),
+            remedy: last.remedy ?? "Look into the log: journalctl -t tunneld."
+        )
+    }
+}

@@ -1,0 +1,69 @@
+package import ControlAPI
+package import HostNetwork
+package import LinuxSystem
+
+/// What a session needs of the machine's network.
+package protocol TunnelNetwork: Sendable {
+    /// A name that no interface has, on the whole machine.
+    func interfaceName(for configuration: Configuration) async throws(ControlError) -> String
+    /// Makes a TUN device that only this user may attach to; persistent until `release`.
+    func makeDevice(_ name: String, owner: UInt32) async throws(ControlError) -> InterfaceIdentity
+    /// Lets the device go with the last of its descriptors.
+    func release(_ tun: SharedDescriptor) throws(ControlError)
+    /// An opened, unattached `/dev/net/tun`.
+    func openNode() throws(ControlError) -> SharedDescriptor
+    func openSockets(port: Int) throws(ControlError) -> TunnelSockets
+    /// Puts the settings in force, as a difference, all or nothing.
+    func apply(
+        _ settings: NetworkSettingsDocument,
+        to interface: InterfaceIdentity,
+        port: Int?,
+        journal: NetworkJournal,
+        record: @escaping @Sendable (NetworkJournal) throws -> Void
+    ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal)
+    /// Takes back what the journal names, the interface too.
+    ///
+    /// - Returns: what could not be removed, in words.
+    func revert(_ journal: NetworkJournal) async -> [String]
+    /// The interface's counters now; nil where it is gone.
+    func counters(of interface: InterfaceIdentity) async -> LinkStatistics?
+    /// Looks a name up outside of all tunnels.
+    func resolve(_ name: String) async throws(ControlError) -> [String]
+}
+
+/// The outer UDP sockets of a tunnel.
+package struct TunnelSockets: Sendable {
+    package let ipv4: SharedDescriptor
+    package let ipv6: SharedDescriptor?
+    package let port: Int
+    package let note: String?
+
+    package init(ipv4: SharedDescriptor, ipv6: SharedDescriptor?, port: Int, note: String?) {
+        self.ipv4 = ipv4
+        self.ipv6 = ipv6
+        self.port = port
+        self.note = note
+    }
+
+    /// By the labels that they travel with.
+    var labelled: [String: SharedDescriptor] {
+        var all = [DescriptorLabel.udp4: ipv4]
+        all[DescriptorLabel.udp6] = ipv6
+        return all
+    }
+}
+
+/// What of the network settings is in force, as clients see it.
+package struct AppliedNetwork: Codable, Equatable, Sendable {
+    package var addresses: [String]
+    package var routes: [String]
+    package var mtu: Int
+    package var notes: [String]
+
+    package init(addresses: [String], routes: [String], mtu: Int, notes: [String]) {
+        self.addresses = addresses
+        self.routes = routes
+        self.mtu = mtu
+        self.notes = notes
+    }
+}

@@ -1,0 +1,50 @@
+package import ControlAPI
+import Journal
+import LinuxSystem
+
+/// The tunnels of all configurations that have had a session since tunneld started.
+package actor Tunnels {
+    private let services: TunnelServices
+    private var all: [String: Tunnel] = [:]
+
+    package init(_ services: TunnelServices) { self.services = services }
+
+    /// The tunnel of a configuration; made at its first start.
+    package func tunnel(of configuration: Configuration) -> Tunnel {
+        if let tunnel = all[configuration.identifier] { return tunnel }
+        let tunnel = Tunnel(configuration, services)
+        all[configuration.identifier] = tunnel
+        return tunnel
+    }
+
+    package func existing(_ identifier: String) -> Tunnel? { all[identifier] }
+
+    /// Forgets a tunnel whose configuration is removed.
+    package func forget(_ identifier: String) {
+        all[identifier] = nil
+        services.timestamps.remove(identifier)
+    }
+
+    /// Tells every running tunnel that the network changed.
+    package func pathChanged() async {
+        for tunnel in all.values { await tunnel.pathChanged() }
+    }
+
+    /// Goes on with the sessions of an earlier tunneld, and takes back what is left of those that ended meanwhile.
+    package func resumeAll() async throws {
+        let (records, damaged) = try services.journal.records()
+        for path in damaged {
+            services.log.error("The session journal \(path) can't be understood; what it names stays on the machine.")
+        }
+        await withTaskGroup { group in
+            for record in records {
+                let tunnel = tunnel(of: record.configuration)
+                group.addTask { await tunnel.resume(record) }
+            }
+        }
+        let known = Set(records.map(\.configuration.identifier))
+        for identifier in services.launcher.identifiers() where !known.contains(identifier) {
+            await services.launcher.clear(identifier, user: nil)
+        }
+    }
+}

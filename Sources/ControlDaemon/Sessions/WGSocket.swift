@@ -1,0 +1,50 @@
+import Glibc
+import LinuxSystem
+
+/// The socket on which a provider answers `wg`: made here, for root alone, and passed on.
+///
+/// Source: https://www.wireguard.com/xplatform/.
+enum WGSocket {
+    static let folder = "/var/run/wireguard"
+
+    /// What of it must be taken back.
+    struct Record: Codable, Equatable, Sendable {
+        let path: String
+        let device: UInt64
+        let inode: UInt64
+        let madeFolder: Bool
+    }
+
+    /// Listens on the socket of an interface.
+    ///
+    /// - Throws: why it can't be; a live process that has the name is left alone.
+    static func make(
+        interface: String,
+        in folder: String = WGSocket.folder
+    ) throws(UnixListenerError) -> (SharedDescriptor, Record) {
+        let path = "\(folder)/\(interface).sock"
+        let madeFolder = unsafe mkdir(folder, 0o755) == 0
+        let listener = try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o600)
+        var status = stat()
+        guard unsafe lstat(path, &status) == 0 else { throw .system(SystemError(errno, in: "lstat"), path: path) }
+        let record = Record(
+            path: path,
+            device: UInt64(status.st_dev),
+            inode: UInt64(status.st_ino),
+            madeFolder: madeFolder
+        )
+        return (listener.descriptor, record)
+    }
+
+    /// Removes the file, if it is still ours, and the folder, if it was ours and is empty.
+    static func remove(_ record: Record) {
+        var status = stat()
+        if unsafe lstat(record.path, &status) == 0, UInt64(status.st_dev) == record.device,
+            UInt64(status.st_ino) == record.inode
+        {
+            _ = unsafe unlink(record.path)
+        }
+        guard record.madeFolder, let slash = record.path.lastIndex(of: "/") else { return }
+        _ = unsafe rmdir(String(record.path[..<slash]))
+    }
+}
