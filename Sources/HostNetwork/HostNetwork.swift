@@ -10,6 +10,7 @@ package actor HostNetwork {
     private let executor = QueueExecutor(label: "org.tunneld.network")
     private let applier: NetworkApplier
     private let tables: KernelTables
+    nonisolated let ownInterfaces = OwnInterfaces()
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -35,6 +36,7 @@ package actor HostNetwork {
         record: @Sendable (NetworkJournal) throws -> Void
     ) throws(NetworkSettingsError) -> (applied: AppliedNetworkSettings, journal: NetworkJournal) {
         var journal = journal
+        ownInterfaces.insert(settings.interface.index)
         let applied = try applier.apply(settings, journal: &journal, record: record)
         return (applied, journal)
     }
@@ -45,6 +47,7 @@ package actor HostNetwork {
         removingLink: Bool = true
     ) -> (report: NetworkRevertReport, journal: NetworkJournal) {
         var journal = journal
+        if let interface = journal.interface { ownInterfaces.insert(interface.index) }
         let report = applier.revert(&journal, removingLink: removingLink)
         return (report, journal)
     }

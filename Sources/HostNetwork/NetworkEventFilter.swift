@@ -32,8 +32,9 @@ struct NetworkEventFilter: Sendable {
 
     private var links: [UInt32: LinkState] = [:]
     private var addresses: Set<AddressState> = []
-    /// The tunnels' interfaces.
-    var ownInterfaces: Set<UInt32> = []
+    private let ownInterfaces: OwnInterfaces
+
+    init(_ ownInterfaces: OwnInterfaces) { self.ownInterfaces = ownInterfaces }
 
     /// Takes the state that changes are compared with, in place of what was known.
     mutating func reset(to messages: [NetlinkMessage]) {
@@ -76,7 +77,7 @@ struct NetworkEventFilter: Sendable {
         if isGone {
             addresses = addresses.filter { $0.address.interface != link.index }
             // A number that is used again belongs to another link.
-            if ownInterfaces.remove(link.index) != nil { return [] }
+            if ownInterfaces.remove(link.index) { return [] }
         }
         // A link that isn't up carries nothing, so that a tunnel's link isn't noticed before it is told to be one.
         guard !link.isLoopback, !ownInterfaces.contains(link.index), before != now,

@@ -12,7 +12,7 @@ import Synchronization
 /// don't count. While nothing happens nothing wakes. Works in the network namespace of the thread that makes it.
 package final class NetworkMonitor: Sendable {
     private struct State {
-        var filter = NetworkEventFilter()
+        var filter: NetworkEventFilter
         var pending: NetworkEvents = []
     }
 
@@ -20,7 +20,7 @@ package final class NetworkMonitor: Sendable {
     private let socket: any NetlinkSocket
     private let queue: DispatchQueue
     private let handler: @Sendable (NetworkEvents) -> Void
-    private let state = Mutex(State())
+    private let state: Mutex<State>
     private let source = Mutex<DescriptorSource?>(nil)
 
     /// A link that comes up does so in several steps, within a few milliseconds.
@@ -28,15 +28,18 @@ package final class NetworkMonitor: Sendable {
 
     /// - Parameters:
     ///   - queue: where `handler` is called.
-    ///   - socket: for reading the state that changes are compared with.
+    ///   - socket: for reading the state that changes are compared with; nil for one of its own.
+    ///   - ownInterfaces: those of the tunnels, whose changes don't count.
     package init(
         on queue: DispatchQueue,
-        socket: any NetlinkSocket,
+        socket: (any NetlinkSocket)? = nil,
+        ownInterfaces: OwnInterfaces = OwnInterfaces(),
         handler: @escaping @Sendable (NetworkEvents) -> Void
     ) throws(NetlinkError) {
         self.queue = queue
-        self.socket = socket
+        if let socket { self.socket = socket } else { self.socket = try RouteSocket() }
         self.handler = handler
+        state = Mutex(State(filter: NetworkEventFilter(ownInterfaces)))
         subscription = try NetlinkSubscription(groups: [
             RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
         ])
@@ -53,11 +56,6 @@ package final class NetworkMonitor: Sendable {
     }
 
     package func cancel() { source.withLock { $0?.cancel() } }
-
-    /// Says that an interface belongs to a tunnel, before it is switched on; forgotten when the interface goes.
-    package func ignore(interface: UInt32) {
-        state.withLock { _ = $0.filter.ownInterfaces.insert(interface) }
-    }
 
     private func drain() {
         var events: NetworkEvents = []

@@ -12,12 +12,13 @@ import Testing
             space.makeUnderlay()
             let heard = Mailbox()
             let queue = DispatchQueue(label: "monitor")
-            let monitor = try NetworkMonitor(on: queue, socket: space.socket) { heard.put($0) }
+            let own = OwnInterfaces()
+            let monitor = try NetworkMonitor(on: queue, ownInterfaces: own) { heard.put($0) }
             monitor.resume()
             defer { monitor.cancel() }
 
             let interface = try space.makeTun("tnet0")
-            monitor.ignore(interface: interface.index)
+            own.insert(interface.index)
             var journal = NetworkJournal()
             let applier = NetworkApplier(socket: space.socket)
             _ = try applier.apply(
