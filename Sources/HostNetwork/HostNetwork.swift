@@ -9,7 +9,8 @@ package import NetworkTypes
 package actor HostNetwork {
     private let executor = QueueExecutor(label: "org.tunneld.network")
     private let applier: NetworkApplier
-    private let tables: KernelTables
+    /// For questions, which need not wait for ten thousand routes.
+    private let reader: KernelTables
     nonisolated let ownInterfaces = OwnInterfaces()
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -18,12 +19,12 @@ package actor HostNetwork {
 
     /// - Throws: when the process may not talk to rtnetlink.
     package init() throws(NetlinkError) {
-        self.init(socket: try RouteSocket(), controls: ProcSystemControls())
+        self.init(socket: try RouteSocket(), reader: try RouteSocket(), controls: ProcSystemControls())
     }
 
-    package init(socket: any NetlinkSocket, controls: any SystemControls) {
+    package init(socket: any NetlinkSocket, reader: any NetlinkSocket, controls: any SystemControls) {
         applier = NetworkApplier(socket: socket, controls: controls)
-        tables = applier.tables
+        self.reader = KernelTables(socket: reader)
     }
 
     /// Applies settings as a difference, all or nothing.
@@ -52,35 +53,44 @@ package actor HostNetwork {
         return (report, journal)
     }
 
-    /// The link of that name; nil if there is none.
-    package func link(named name: String) throws(NetlinkError) -> Link? { try tables.link(named: name) }
-
-    /// The link of that index; nil if there is none.
-    package func link(index: UInt32) throws(NetlinkError) -> Link? { try tables.link(index: index) }
-
-    /// What stands against an interface name; nil if a new tunnel may have it.
-    package func problem(withName name: String) throws(NetlinkError) -> InterfaceNameCheck.Problem? {
-        try InterfaceNameCheck.problem(with: name, tables)
-    }
-
-    package func deleteLink(index: UInt32) throws(NetlinkError) { try tables.send(Link.delete(index: index)) }
+    package func deleteLink(index: UInt32) throws(NetlinkError) { try applier.tables.send(Link.delete(index: index)) }
 
     package func setMTU(_ mtu: Int, index: UInt32) throws(NetlinkError) {
-        try tables.send(Link.setMTU(mtu, index: index))
+        try applier.tables.send(Link.setMTU(mtu, index: index))
     }
 
     /// Limits the super-packets that the stack hands to the link.
     package func setOffloadLimit(bytes: UInt32, segments: UInt32, index: UInt32) throws(NetlinkError) {
-        try tables.send(Link.setOffloadLimit(bytes: bytes, segments: segments, index: index))
+        try applier.tables.send(Link.setOffloadLimit(bytes: bytes, segments: segments, index: index))
+    }
+
+    /// The link of that name; nil if there is none.
+    package nonisolated func link(named name: String) async throws(NetlinkError) -> Link? {
+        try reader.link(named: name)
+    }
+
+    /// The link of that index; nil if there is none.
+    package nonisolated func link(index: UInt32) async throws(NetlinkError) -> Link? {
+        try reader.link(index: index)
+    }
+
+    /// What stands against an interface name; nil if a new tunnel may have it.
+    package nonisolated func problem(
+        withName name: String
+    ) async throws(NetlinkError) -> InterfaceNameCheck.Problem? {
+        try InterfaceNameCheck.problem(with: name, reader)
     }
 
     /// The way that an outer packet to the address takes; nil where no route leads there.
-    package func lookUpRoute(to address: IPAddress, zone: UInt32 = 0) throws(NetlinkError) -> RouteLookup? {
-        try tables.lookUp(address, zone: zone)
+    package nonisolated func lookUpRoute(
+        to address: IPAddress,
+        zone: UInt32 = 0
+    ) async throws(NetlinkError) -> RouteLookup? {
+        try reader.lookUp(address, zone: zone)
     }
 
     /// The MTU of the path to an endpoint; nil where no route leads there.
-    package func pathMTU(to endpoint: Endpoint) throws(NetlinkError) -> TunnelMTU.Path? {
-        try tables.pathMTU(to: endpoint)
+    package nonisolated func pathMTU(to endpoint: Endpoint) async throws(NetlinkError) -> TunnelMTU.Path? {
+        try reader.pathMTU(to: endpoint)
     }
 }

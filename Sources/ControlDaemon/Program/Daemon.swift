@@ -30,10 +30,11 @@ package final class Daemon: Sendable {
         let store = ConfigurationStore(folder: directories.configurations, keychain: keychain, contents: contents)
         let catalogue = ProviderCatalogue(programs: ownFolder())
         let hub = EventHub()
+        let network = try openNetwork()
         let tunnels = Tunnels(
             TunnelServices(
                 launcher: try launcher(options, directories),
-                network: HostTunnelNetwork(host: try openNetwork()),
+                network: HostTunnelNetwork(host: network),
                 keychain: keychain,
                 store: store,
                 catalogue: catalogue,
@@ -60,7 +61,7 @@ package final class Daemon: Sendable {
             incidents: contents.incidents,
             log: log
         )
-        let monitor = watchNetwork(tunnels, log)
+        let monitor = watch(network, tunnels, log)
         let server = VarlinkServer(service) { incident in log.info("A client was in the way: \(incident)") }
         await server.listen(on: try listen(directories))
         return Daemon(server: server, locks: locks, monitor: monitor)
@@ -181,9 +182,9 @@ package final class Daemon: Sendable {
         }
     }
 
-    private static func watchNetwork(_ tunnels: Tunnels, _ log: Logger) -> NetworkMonitor? {
+    private static func watch(_ network: HostNetwork, _ tunnels: Tunnels, _ log: Logger) -> NetworkMonitor? {
         do {
-            let monitor = try NetworkMonitor(on: DispatchQueue(label: "network-monitor")) { @Sendable events in
+            let monitor = try network.monitor(on: DispatchQueue(label: "network-monitor")) { @Sendable events in
                 log.debug("The network changed: \(events)")
                 Task { await tunnels.pathChanged() }
             }
