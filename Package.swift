@@ -89,12 +89,12 @@ let tests: [Target] = [
     test("Keychain", ["ControlAPI", "LinuxSystem", "TunnelCrypto"]),
     test(
         "ControlClient",
-        ["TestSupport", "ControlAPI", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket"]
+        ["ControlAPI", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket"]
     ),
     test(
         "CommandLineTool",
         [
-            "TestSupport", "ControlAPI", "ControlClient", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket",
+            "ControlAPI", "ControlClient", "HostNetwork", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket",
             "WireGuardConfig",
         ],
         fixtures: true

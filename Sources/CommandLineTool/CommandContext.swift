@@ -7,6 +7,8 @@ package struct CommandContext: Sendable {
     package let invocation: Invocation
     package let console: Console
     package let daemon: DaemonClient
+    /// The descriptor of standard input.
+    package let input: Int32
     /// Yields at SIGINT and SIGTERM from the first call on; until then they end the program.
     package let interruptions: @Sendable () -> AsyncStream<Void>
 
@@ -14,11 +16,13 @@ package struct CommandContext: Sendable {
         invocation: Invocation,
         console: Console,
         daemon: DaemonClient,
+        input: Int32,
         interruptions: @escaping @Sendable () -> AsyncStream<Void>
     ) {
         self.invocation = invocation
         self.console = console
         self.daemon = daemon
+        self.input = input
         self.interruptions = interruptions
     }
 

@@ -5,6 +5,8 @@ import ControlClient
 package struct CommandLineTool: Sendable {
     /// Where the program runs: what `main` finds, and what a test makes up.
     package struct Surroundings: Sendable {
+        /// A descriptor.
+        package var input: Int32
         package var output: any TextSink
         package var errors: any TextSink
         package var outputIsTerminal: Bool
@@ -12,12 +14,14 @@ package struct CommandLineTool: Sendable {
         package var interruptions: @Sendable () -> AsyncStream<Void>
 
         package init(
+            input: Int32,
             output: any TextSink,
             errors: any TextSink,
             outputIsTerminal: Bool,
             environment: @escaping @Sendable (String) -> String?,
             interruptions: @escaping @Sendable () -> AsyncStream<Void>
         ) {
+            self.input = input
             self.output = output
             self.errors = errors
             self.outputIsTerminal = outputIsTerminal
@@ -45,6 +49,7 @@ package struct CommandLineTool: Sendable {
                 invocation: invocation,
                 console: console,
                 daemon: DaemonClient(socket: socket),
+                input: surroundings.input,
                 interruptions: surroundings.interruptions
             )
             return try await run(context)

@@ -102,10 +102,6 @@ struct DownCommand {
     }
 }
 
-extension SessionView {
-    var isRunning: Bool { status != .disconnected && status != .invalid }
-}
-
 extension SessionsCalls.Event {
     /// Whether the session that ran in `view` is over: down, or followed by a new one.
     fileprivate func isEnd(of view: SessionView) -> Bool {

@@ -18,6 +18,8 @@ package enum ExitCode: Int32, Sendable {
         switch error.name {
         case .configurationUnknown: self = .noSuchConfiguration
         case .permissionDenied: self = .noPermission
+        // What `DaemonClient` says when nobody listens, or when whoever did went away.
+        case .notRunning, .unavailable: self = .tunneldNotRunning
         default: self = .failed
         }
     }

@@ -71,7 +71,7 @@ struct ImportCommand {
     }
 
     private func importFile(_ path: String, name: String?) async throws -> ImportDocument {
-        let file = try ImportFile(path)
+        let file = try ImportFile(path, input: context.input)
         let name = name ?? file.suggestedName
         let replaced = context.invocation.has(.replace) ? try await context.findOwn(named: name) : nil
         let stored = replaced.flatMap(\.privateKeyReference)

@@ -53,7 +53,9 @@ struct ImportDocument: Encodable {
         if report.omittedEntries > 0 { lines.append("  and \(report.omittedEntries) more lines") }
         lines += hooks.map { "  never run: \($0.event) = \($0.command)" }
         lines += warnings.map { "  \("warning", .attention): \($0)" }
-        lines.append("  \(report.secretsSummary ?? "no secrets in the file"); \(report.peers) peers")
+        lines.append(
+            "  \(report.secretsSummary ?? "no secrets in the file"); \(report.peers) \(report.peers == 1 ? "peer" : "peers")"
+        )
         return lines
     }
 

@@ -13,10 +13,12 @@ final class ImportFile {
     let isWorldReadable: Bool
     private(set) var bytes: [UInt8]
 
-    /// - Parameter path: "-" for standard input.
+    /// - Parameters:
+    ///   - path: "-" for standard input.
+    ///   - input: the descriptor of standard input.
     /// - Throws: for what can't be opened, isn't a regular file, is larger than 16 MiB, or is of a kind that can't be
     ///   imported.
-    init(_ path: String) throws(ControlError) {
+    init(_ path: String, input: Int32) throws(ControlError) {
         let isInput = path == "-"
         self.path = isInput ? "standard input" : path
         let name = path.split(separator: "/").last.map(String.init) ?? path
@@ -25,7 +27,7 @@ final class ImportFile {
             // Nonblocking, so that a named pipe is refused and not waited for.
             let file = OwnedDescriptor(
                 adopting: try isInput
-                    ? check("fcntl") { fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) }
+                    ? check("fcntl") { fcntl(input, F_DUPFD_CLOEXEC, 3) }
                     : check("open") { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
             )
             var status = stat()

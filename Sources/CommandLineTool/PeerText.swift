@@ -2,7 +2,9 @@ import ControlAPI
 
 /// What is known of one peer, for a person.
 enum PeerText {
-    static func facts(_ peer: PeerView, at now: Timestamp) -> [SessionText.Fact] {
+    /// - Parameter view: the tunnel; its own failure isn't told again.
+    static func facts(_ peer: PeerView, of view: SessionView) -> [SessionText.Fact] {
+        let now = view.readAt
         var facts: [SessionText.Fact] = [("endpoint", StyledText(endpoint(peer))), ("state", state(peer, at: now))]
         facts.append(("handshake", StyledText(handshake(peer, at: now))))
         let received = QuantityText.bytes(peer.receivedBytes)
@@ -12,7 +14,7 @@ enum PeerText {
         )
         if let seconds = peer.persistentKeepalive { facts.append(("keepalive", "every \(seconds) s")) }
         if peer.hasPresharedKey { facts.append(("shared key", "yes")) }
-        if let failure = peer.failure {
+        if let failure = peer.failure, failure != view.failure {
             facts.append(("failure", StyledText(failure.message, .bad)))
             facts.append(("check", StyledText(failure.remedy)))
         }

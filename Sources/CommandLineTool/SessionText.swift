@@ -8,7 +8,7 @@ package enum SessionText {
         for peer in view.peers {
             lines.append("")
             lines.append("  \("peer".padded(to: 14), .dim)\(peer.publicKey, .bold)")
-            lines += PeerText.facts(peer, at: view.readAt).map { "    \($0.label.padded(to: 12), .dim)\($0.text)" }
+            lines += PeerText.facts(peer, of: view).map { "    \($0.label.padded(to: 12), .dim)\($0.text)" }
         }
         return lines
     }
@@ -53,7 +53,8 @@ package enum SessionText {
         add("DNS", view.dns.map(dns))
         add("public key", view.publicKey)
         add("listen port", view.listenPort.map(String.init))
-        for line in view.counters.map(counters) ?? [] { add("traffic", line) }
+        let traffic = view.counters.map(counters) ?? []
+        for (index, line) in traffic.enumerated() { add(index == 0 ? "traffic" : "", line) }
         if view.newerConfigurationWaiting {
             add("note", "The stored configuration is newer than what runs; the next start takes it.")
         }

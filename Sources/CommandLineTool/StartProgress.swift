@@ -16,17 +16,19 @@ package struct StartProgress: Sendable {
     private var stage = StartStage.launching
     private var failure: FailureView.Kind?
     /// Whether an event of this session came: before it, `disconnected` is the end of an older one.
-    private var begun: Bool
+    private var begun = false
 
-    /// - Parameter begun: whether the session is known to run, so that any end is its own.
-    package init(session: String, begun: Bool = false) {
-        self.session = session
-        self.begun = begun
-    }
+    package init(session: String) { self.session = session }
 
     package mutating func take(_ event: SessionsCalls.Event) -> [Step] {
         guard event.kind == .present || event.kind == .status, let view = event.snapshot else { return [] }
         return take(view, error: event.error)
+    }
+
+    /// Takes the state as it was read after the start was accepted: being down then is the session's own end.
+    package mutating func takeRead(_ view: SessionView) -> [Step] {
+        if !view.isRunning { begun = true }
+        return take(view)
     }
 
     /// - Parameter error: what the event itself says; else the snapshot's last disconnect error counts.

@@ -13,7 +13,9 @@ extension TextSink {
 }
 
 /// Nobody reads the output any more (EPIPE), or it can't be written.
-package struct OutputClosed: Error, Equatable, Sendable {}
+package struct OutputClosed: Error, Equatable, Sendable {
+    package init() {}
+}
 
 /// Writes to a file descriptor that somebody else owns.
 package struct DescriptorSink: TextSink {

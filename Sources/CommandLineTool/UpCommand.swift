@@ -31,7 +31,7 @@ struct UpCommand {
                     progress = try await start(view)
                     if let code = try await takePresent(view, &progress) { return code }
                 } else if progress != nil {
-                    if context.console.json { try context.console.print(json: event, streaming: true) }
+                    if let snapshot = event.snapshot { try printDocument(snapshot) }
                     if let code = try tell(progress?.take(event) ?? []) { return code }
                 }
             case .lost(let error):
@@ -46,14 +46,23 @@ struct UpCommand {
         return .notConnected
     }
 
+    /// With `--json`: the document of `status`, a line for each change.
+    private func printDocument(_ view: SessionView) throws {
+        if context.console.json { try context.console.print(json: view, streaming: true) }
+    }
+
     private func startOnly(_ view: SessionView) async throws -> ExitCode {
         let reply = try await context.daemon.start(view.identifier)
         if context.console.json {
             try context.console.print(json: reply)
         } else if reply.alreadyRunning {
-            try context.console.print("\(view.name, .bold) is already up; `tunnelctl status` shows how far it is.")
+            try context.console.print(
+                "\(view.name, .bold) is already up; `tunnelctl status \(view.name)` shows how far it is."
+            )
         } else {
-            try context.console.print("\(view.name, .bold) is starting; `tunnelctl status` shows how far it is.")
+            try context.console.print(
+                "\(view.name, .bold) is starting; `tunnelctl status \(view.name)` shows how far it is."
+            )
         }
         return .done
     }
@@ -65,7 +74,7 @@ struct UpCommand {
                 reply.alreadyRunning ? "\(view.name, .bold) is already up." : "\(view.name, .bold) is starting."
             )
         }
-        return StartProgress(session: reply.session, begun: reply.alreadyRunning)
+        return StartProgress(session: reply.session)
     }
 
     /// Reads the state as it is now: what was so before the first event counts as well.
@@ -75,7 +84,8 @@ struct UpCommand {
         telling: Bool = false
     ) async throws -> ExitCode? {
         guard let view = try await context.daemon.status(known.identifier).first else { return nil }
-        let steps = progress?.take(view) ?? []
+        let steps = progress?.takeRead(view) ?? []
+        if telling || !steps.isEmpty { try printDocument(view) }
         if let code = try tell(steps) { return code }
         let told = steps.contains { if case .trouble = $0 { true } else { false } }
         if telling, !told, !context.console.json { try tell(waiting: view) }
@@ -94,7 +104,8 @@ struct UpCommand {
                 for reservation in WaitingText.reservations(view) { try context.console.print("  \(reservation)") }
                 return .done
             case .ended(let error):
-                throw error ?? ControlError(.connectionFailed, "The tunnel was stopped while it was starting.")
+                let stopped = ControlError(.connectionFailed, "The tunnel was stopped while it was starting.")
+                throw CommandFailure(error ?? stopped, code: .failed)
             }
         }
         return nil
@@ -118,8 +129,12 @@ struct UpCommand {
     private func giveUp(_ known: SessionView, _ lost: ControlError?) async throws -> ExitCode {
         if let lost { throw lost }
         let view = try await context.daemon.status(known.identifier).first
+        if let view {
+            try printDocument(view)
+            if !context.console.json { try tell(waiting: view) }
+        }
         let failure = view?.failure ?? view?.peers.lazy.compactMap(\.failure).first
-        let after = QuantityText.duration(milliseconds: Int64(timeout * 1000))
+        let after = timeout == timeout.rounded() ? "\(Int(timeout)) s" : "\(timeout) s"
         throw CommandFailure(
             ControlError(
                 .timedOut,

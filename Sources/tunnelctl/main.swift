@@ -5,6 +5,7 @@ import Glibc
 signal(SIGPIPE, SIG_IGN)
 let tool = CommandLineTool(
     CommandLineTool.Surroundings(
+        input: STDIN_FILENO,
         output: DescriptorSink(STDOUT_FILENO),
         errors: DescriptorSink(STDERR_FILENO),
         outputIsTerminal: isatty(STDOUT_FILENO) == 1,

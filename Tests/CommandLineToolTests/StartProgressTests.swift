@@ -37,15 +37,23 @@ import Testing
         #expect(progress.take(view(.disconnected, session: nil)) == [.ended(nil)])
     }
 
+    @Test func `a tunnel that is read as down after the start was accepted has ended`() {
+        var progress = StartProgress(session: "s1")
+        #expect(progress.takeRead(view(.disconnecting, session: "s0")) == [])
+        #expect(progress.takeRead(view(.disconnected, session: nil)) == [.ended(nil)])
+    }
+
     @Test func `a session that another one took the place of is over`() {
-        var progress = StartProgress(session: "s1", begun: true)
+        var progress = StartProgress(session: "s1")
+        #expect(progress.take(view(.connecting)) == [])
         #expect(progress.take(view(.connecting, session: "s2")) == [.ended(nil)])
     }
 
     @Test func `the error of the end is the event's, else the last disconnect error`() {
         var ended = view(.disconnected, session: nil)
         ended.lastDisconnectError = ControlError(.providerFailed, "The provider ended.")
-        var progress = StartProgress(session: "s1", begun: true)
+        var progress = StartProgress(session: "s1")
+        #expect(progress.take(view(.connecting)) == [])
         #expect(progress.take(ended) == [.ended(ControlError(.providerFailed, "The provider ended."))])
         let own = ControlError(.timedOut, "It took too long.")
         #expect(progress.take(ended, error: own) == [.ended(own)])
@@ -63,7 +71,8 @@ import Testing
     }
 
     @Test func `events that say nothing about the state are passed over`() {
-        var progress = StartProgress(session: "s1", begun: true)
+        var progress = StartProgress(session: "s1")
+        #expect(progress.take(view(.connecting)) == [])
         for kind in [SessionsCalls.Event.Kind.ready, .configuration] {
             let event = SessionsCalls.Event(
                 sequence: 1,

@@ -1,0 +1,91 @@
+package import ControlAPI
+import Glibc
+package import HostNetwork
+import NetworkTypes
+
+/// What `doctor` finds by itself, also without tunneld.
+package enum LocalChecks {
+    /// - Parameter endpoints: of running tunnels' peers; none: the way to the internet is looked at.
+    static func findings(tunneldIsRunning: Bool, endpoints: [String]) async -> [Finding] {
+        // Another user's missing capability says nothing of tunneld's.
+        let mayAsk = !tunneldIsRunning && geteuid() == 0
+        let facts = MachineFacts.findings(hasNetworkCapability: mayAsk ? nil : true)
+        return machine(facts, capabilityIsKnown: mayAsk) + (await paths(endpoints))
+    }
+
+    /// One finding a check: what is wrong, or that nothing is.
+    package static func machine(_ facts: [MachineFacts.Finding], capabilityIsKnown: Bool) -> [Finding] {
+        let found = facts.map { fact in
+            Finding(
+                check: check(of: fact.code),
+                level: fact.isFatal ? .problem : .warning,
+                message: [fact.what, fact.why].compactMap(\.self).joined(separator: " "),
+                remedy: fact.remedy
+            )
+        }
+        var fine = [("tun", "\(MachineFacts.tunNode) can be opened.")]
+        if capabilityIsKnown { fine.append(("capability", "CAP_NET_ADMIN is there.")) }
+        fine += [("ipv6", "IPv6 is usable."), ("clock", "The clock is kept by a time service.")]
+        return fine.flatMap { check, message in
+            let wrong = found.filter { $0.check == check }
+            return wrong.isEmpty ? [Finding(check: check, level: .ok, message: message)] : wrong
+        }
+    }
+
+    private static func check(of code: MachineFacts.Finding.Code) -> String {
+        switch code {
+        case .tunMissing, .tunForbidden, .tunNoDriver, .tunBusy, .tunWrongNode, .tunFailed: "tun"
+        case .noNetworkCapability: "capability"
+        case .ipv6Disabled, .ipv6NotInKernel: "ipv6"
+        case .clockBehind, .clockUnsynchronized: "clock"
+        }
+    }
+
+    /// The ways that outer packets take; only looked up, nothing is sent.
+    private static func paths(_ endpoints: [String]) async -> [Finding] {
+        guard let network = try? HostNetwork() else { return [] }
+        // Addresses of documentation (RFC 5737, RFC 3849) stand for the internet.
+        let texts = endpoints.isEmpty ? ["192.0.2.1:51820", "[2001:db8::1]:51820"] : endpoints
+        var paths: [(endpoint: String, path: TunnelMTU.Path?)] = []
+        for endpoint in texts.prefix(16).compactMap({ Endpoint($0) }) {
+            paths.append((endpoint.description, try? await network.pathMTU(to: endpoint)))
+        }
+        return path(paths, isGuess: endpoints.isEmpty)
+    }
+
+    /// - Parameter isGuess: the endpoints stand for the internet, of which one family is enough.
+    package static func path(
+        _ paths: [(endpoint: String, path: TunnelMTU.Path?)],
+        isGuess: Bool
+    ) -> [Finding] {
+        let check = "path-mtu"
+        let missing = paths.filter { $0.path == nil }
+        if !missing.isEmpty, !isGuess || missing.count == paths.count {
+            let list = isGuess ? "the internet" : missing.map(\.endpoint).joined(separator: ", ")
+            return [
+                Finding(
+                    check: check,
+                    level: .warning,
+                    message: "No route leads to \(list).",
+                    remedy: "Connect this machine to a network; tunnels try again by themselves when it changes."
+                )
+            ]
+        }
+        let known = paths.compactMap { pair in pair.path.map { (pair.endpoint, $0) } }
+        guard let narrowest = known.min(by: { TunnelMTU.automatic([$0.1]) < TunnelMTU.automatic([$1.1]) }) else {
+            return []
+        }
+        let inside = TunnelMTU.automatic([narrowest.1])
+        let message =
+            "The path \(isGuess ? "out" : "to \(narrowest.0)") carries \(narrowest.1.mtu) bytes, \(inside) in a tunnel."
+        guard inside < 1280 else { return [Finding(check: check, level: .ok, message: message)] }
+        return [
+            Finding(
+                check: check,
+                level: .warning,
+                message: message,
+                remedy: "IPv6 needs 1280 in the tunnel: raise the MTU of the link, or use IPv4 only inside."
+            )
+        ]
+    }
+}

@@ -1,0 +1,156 @@
+import ControlAPI
+import FoundationEssentials
+import Glibc
+import LinuxSystem
+import Synchronization
+import VarlinkCore
+import VarlinkSocket
+
+/// A tunneld in this process, on a socket of its own: answers what a test put into it and keeps what it was asked.
+final class FakeTunneld: Sendable {
+    struct State {
+        var sessions: [SessionView] = []
+        var configurations: [Configuration] = []
+        /// What a method ("Start") fails with.
+        var errors: [String: ControlError] = [:]
+        /// What happens behind a start that was accepted; the reply comes from here, too.
+        var onStart: @Sendable (FakeTunneld, String) -> SessionsCalls.StartReply = { _, _ in
+            SessionsCalls.StartReply(session: "s1", alreadyRunning: false)
+        }
+        var onStop: @Sendable (FakeTunneld, String) -> Void = { fake, identifier in
+            fake.change(identifier) { $0.takeDown() }
+        }
+        var findings: [Finding] = []
+        var secrets: [(label: String, bytes: [UInt8])] = []
+        /// Methods in the order in which they were called.
+        var calls: [String] = []
+        var saves: [ConfigurationsCalls.SaveParameters] = []
+        var savedSecrets: [String: [UInt8]] = [:]
+        var removals: [String] = []
+        fileprivate var monitors: [(identifier: String?, responder: Responder)] = []
+        fileprivate var sequence = 0
+    }
+
+    private let state = Mutex(State())
+    let socket: String
+    private let server: VarlinkServer
+    private let box = FakeBox()
+
+    /// - Parameters:
+    ///   - interfaces: what it serves, for an older tunneld; nil: all.
+    ///   - path: where it listens; nil: in a new folder.
+    init(
+        version: String = ProductVersion.version,
+        interfaces: [String]? = nil,
+        at path: String? = nil
+    ) async throws {
+        socket = try path ?? Self.newFolder() + "/control"
+        server = VarlinkServer(try FakeService.make(box, version: version, interfaces: interfaces))
+        box.fake.withLock { $0 = self }
+        await server.listen(on: try UnixListener(.stream, at: UnixSocketAddress(socket), mode: 0o600))
+    }
+
+    /// Goes away as a tunneld that was killed: the socket's file is gone, and every connection.
+    func stop() async {
+        await server.stop()
+        state.withLock { $0.monitors = [] }
+        box.fake.withLock { $0 = nil }
+    }
+
+    private static func newFolder() throws -> String {
+        var template = Array("/tmp/fake-tunneld-XXXXXX".utf8CString)
+        guard unsafe mkdtemp(&template) != nil else { throw SystemError(errno, in: "mkdtemp") }
+        return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { _ = unsafe rmdir(String(socket.dropLast("/control".count))) }
+
+    func update<R>(_ body: (inout State) -> sending R) -> R { state.withLock { body(&$0) } }
+
+    func called(_ method: String) throws {
+        let error = update { state -> ControlError? in
+            state.calls.append(method)
+            return state.errors[method]
+        }
+        if let error { throw VarlinkError(error.varlinkName, error) }
+    }
+
+    /// Changes a session's state and tells the monitors.
+    func change(_ identifier: String, error: ControlError? = nil, _ body: @Sendable (inout SessionView) -> Void) {
+        let view = update { state -> SessionView? in
+            guard let index = state.sessions.firstIndex(where: { $0.identifier == identifier }) else { return nil }
+            body(&state.sessions[index])
+            return state.sessions[index]
+        }
+        if let view { tell(.status, view, error: error) }
+    }
+
+    func tell(_ kind: SessionsCalls.Event.Kind, _ view: SessionView, error: ControlError? = nil) {
+        state.withLock { state in
+            state.sequence += 1
+            let event = Self.event(kind, view, state.sequence, error: error)
+            for monitor in state.monitors where monitor.identifier == nil || monitor.identifier == view.identifier {
+                try? monitor.responder.send(event)
+            }
+        }
+    }
+
+    func monitor(_ identifier: String?, _ responder: Responder) throws {
+        try state.withLock { state in
+            for view in state.sessions where identifier == nil || view.identifier == identifier {
+                try responder.send(Self.event(.present, view, state.sequence, error: nil))
+            }
+            let ready = SessionsCalls.Event(
+                sequence: state.sequence,
+                time: Samples.now,
+                kind: .ready,
+                identifier: nil,
+                name: nil,
+                status: nil,
+                reason: nil,
+                error: nil,
+                snapshot: nil
+            )
+            try responder.send(ready)
+            state.monitors.append((identifier, responder))
+        }
+    }
+
+    private static func event(
+        _ kind: SessionsCalls.Event.Kind,
+        _ view: SessionView,
+        _ sequence: Int,
+        error: ControlError?
+    ) -> SessionsCalls.Event {
+        SessionsCalls.Event(
+            sequence: sequence,
+            time: Samples.now,
+            kind: kind,
+            identifier: view.identifier,
+            name: view.name,
+            status: view.status,
+            reason: view.reason,
+            error: error,
+            snapshot: view
+        )
+    }
+}
+
+/// The fake, once it is there: the service is made before it.
+final class FakeBox: Sendable {
+    let fake = Mutex<FakeTunneld?>(nil)
+
+    func get() throws -> FakeTunneld {
+        guard let fake = fake.withLock({ $0 }) else { throw VarlinkError.internalError("The fake isn't ready.") }
+        return fake
+    }
+}
+
+extension SessionView {
+    mutating func takeDown() {
+        status = .disconnected
+        session = nil
+        interface = nil
+        counters = nil
+    }
+}

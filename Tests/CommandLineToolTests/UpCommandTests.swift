@@ -1,0 +1,212 @@
+import CommandLineTool
+import ControlAPI
+import FoundationEssentials
+import Testing
+
+@Suite struct UpCommandTests {
+    /// A tunneld whose tunnel goes through these states once it is started.
+    private func fake(
+        _ steps: SessionView...,
+        before: SessionView = Samples.down(),
+        alreadyRunning: Bool = false
+    ) async throws -> FakeTunneld {
+        let fake = try await FakeTunneld()
+        fake.update { state in
+            state.sessions = [before]
+            state.onStart = { fake, identifier in
+                Task {
+                    for step in steps {
+                        fake.change(identifier) { $0 = step }
+                        try? await Task.sleep(for: .milliseconds(20))
+                    }
+                }
+                return SessionsCalls.StartReply(session: "s1", alreadyRunning: alreadyRunning)
+            }
+        }
+        return fake
+    }
+
+    /// What was printed without the seconds in front.
+    private func lines(_ ran: Ran) -> [String] {
+        ran.output.split(separator: "\n").map { String($0.replacing(/^ +[0-9]+\.[0-9] s {2}/, with: "")) }
+    }
+
+    @Test func `the stages are shown and the end is the answer of a peer`() async throws {
+        let fake = try await fake(
+            Samples.connecting(.launching),
+            Samples.connecting(.providerStarted),
+            Samples.connecting(.settingsApplied),
+            Samples.connecting(.handshakeSent),
+            Samples.connected()
+        )
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .done)
+        #expect(
+            lines(ran) == [
+                "home is starting.", "provider started", "settings applied", "handshake sent", "answered",
+                "home: connected on tun-home, 192.0.2.1:51820 (vpn.example.org:51820) answered",
+                "  DNS not applied: this version doesn't set name servers yet.",
+            ]
+        )
+        #expect(fake.update { $0.calls }.filter { $0 != "Status" } == ["Monitor", "Start"])
+        await fake.stop()
+    }
+
+    @Test func `as JSON each change is the document of status in a line`() async throws {
+        let fake = try await fake(Samples.connecting(.providerStarted), Samples.connected())
+        let ran = await Ran.tunnelctl("up", "home", "--json", socket: fake.socket)
+        #expect(ran.code == .done)
+        let last = try #require(try ran.jsonLines(SessionView.self).last)
+        #expect(last.status == .connected && last.session == "s1")
+        await fake.stop()
+    }
+
+    @Test func `a tunnel that is up already is said to be`() async throws {
+        let fake = try await fake(before: Samples.connected(), alreadyRunning: true)
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .done)
+        #expect(lines(ran).first == "home is already up.")
+        let json = await Ran.tunnelctl("up", "home", "--json", socket: fake.socket)
+        #expect(try json.jsonLines(SessionView.self).map(\.status) == [.connected])
+        await fake.stop()
+    }
+
+    @Test func `a gateway is connected when it is ready`() async throws {
+        var view = Samples.connected()
+        view.peers[0].latestHandshake = nil
+        view.peers[0].configuredEndpoint = nil
+        view.dns = nil
+        let fake = try await fake(view)
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(lines(ran).last == "home: connected on tun-home, ready to be called by its peers")
+        await fake.stop()
+    }
+
+    @Test func `without waiting it returns once the start is accepted`() async throws {
+        let fake = try await fake()
+        let ran = await Ran.tunnelctl("up", "home", "--no-wait", socket: fake.socket)
+        #expect(ran.code == .done)
+        #expect(ran.output == "home is starting; `tunnelctl status home` shows how far it is.\n")
+        #expect(fake.update { $0.calls } == ["Status", "Start"])
+        let reply = try await Ran.tunnelctl("up", "home", "--no-wait", "--json", socket: fake.socket)
+            .json(SessionsCalls.StartReply.self)
+        #expect(reply.session == "s1")
+        await fake.stop()
+    }
+
+    @Test func `after the wait it ends with 3 and leaves the tunnel trying`() async throws {
+        let fake = try await fake(Samples.connecting())
+        let ran = await Ran.tunnelctl("up", "home", "--timeout", "0.3", socket: fake.socket)
+        #expect(ran.code == .notConnected)
+        #expect(ran.output.contains("vpn.example.org:51820"))
+        #expect(ran.errors.hasPrefix("tunnelctl: home isn't connected after 0.3 s; it keeps trying.\n"))
+        #expect(ran.errors.contains("`tunnelctl down home` stops it."))
+        #expect(fake.update { $0.calls }.contains("Stop") == false)
+        await fake.stop()
+    }
+
+    @Test func `a peer that doesn't answer is told within five seconds, with endpoint, attempts and what to check`()
+        async throws
+    {
+        let fake = try await fake(Samples.connecting())
+        let output = CapturedText()
+        let begin = ContinuousClock.now
+        async let ran = Ran.tunnelctl("up", "home", "--timeout", "8", socket: fake.socket, output: output)
+        #expect(await eventually { output.text.contains("2 handshakes sent") })
+        #expect(ContinuousClock.now - begin < .seconds(5))
+        #expect(output.text.contains("no answer yet: nothing came back"))
+        #expect(output.text.contains("192.0.2.1:51820 (vpn.example.org:51820)"))
+        #expect(output.text.contains("check: the endpoint's address and port"))
+        fake.change(Samples.home) { $0 = Samples.connected() }
+        #expect(await ran.code == .done)
+        await fake.stop()
+    }
+
+    @Test func `a change of the failure's class is told at once`() async throws {
+        var refused = Samples.connecting()
+        refused.failure = FailureView(
+            kind: .refused,
+            message: "Nobody listens there.",
+            remedy: "The port.",
+            endpoint: nil
+        )
+        var silent = Samples.connecting()
+        silent.failure = Samples.silent
+        let fake = try await fake(refused, refused, silent, Samples.connected())
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .done)
+        #expect(ran.output.components(separatedBy: "Nobody listens there.").count == 2)
+        #expect(ran.output.components(separatedBy: Samples.silent.message).count == 2)
+        #expect(ran.output.contains("check: The port."))
+        await fake.stop()
+    }
+
+    @Test func `a start that ends in an error ends with 1, the error and the remedy`() async throws {
+        var down = Samples.down()
+        down.lastDisconnectError = ControlError(
+            .networkSettingsFailed,
+            "The address can't be set.",
+            reason: "EACCES",
+            remedy: "Run it as root."
+        )
+        let fake = try await fake(Samples.connecting(.providerStarted), down)
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .failed)
+        #expect(ran.errors == "tunnelctl: The address can't be set.\n  why: EACCES\n  do: Run it as root.\n")
+        await fake.stop()
+    }
+
+    @Test func `the end of an older session is passed over`() async throws {
+        var stopping = Samples.connected(session: "s0")
+        stopping.status = .disconnecting
+        let fake = try await fake(Samples.connecting(.launching), Samples.connected(), before: stopping)
+        #expect(await Ran.tunnelctl("up", "home", socket: fake.socket).code == .done)
+        await fake.stop()
+    }
+
+    @Test func `a start that is refused ends with the refusal`() async throws {
+        let fake = try await fake()
+        fake.update { $0.errors["Start"] = ControlError(.configurationDisabled, "home is disabled.") }
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .failed)
+        #expect(ran.errors == "tunnelctl: home is disabled.\n")
+        await fake.stop()
+    }
+
+    @Test func `an interruption ends the wait and not the tunnel, and says so`() async throws {
+        let fake = try await fake(Samples.connecting())
+        let (interruptions, continuation) = AsyncStream<Void>.makeStream()
+        let output = CapturedText()
+        async let ran = Ran.tunnelctl(
+            "up",
+            "home",
+            socket: fake.socket,
+            interruptions: interruptions,
+            output: output
+        )
+        #expect(await eventually { output.text.contains("handshake sent") })
+        continuation.yield()
+        let result = await ran
+        #expect(result.code == .notConnected)
+        #expect(result.errors.hasPrefix("tunnelctl: Stopped waiting; home keeps trying."))
+        #expect(fake.update { $0.calls }.contains("Stop") == false)
+        await fake.stop()
+    }
+
+    @Test func `a tunneld that goes away for good ends the wait with 6`() async throws {
+        let fake = try await fake(Samples.connecting())
+        let output = CapturedText()
+        async let ran = Ran.tunnelctl("up", "home", "--timeout", "1", socket: fake.socket, output: output)
+        #expect(await eventually { output.text.contains("handshake sent") })
+        await fake.stop()
+        let result = await ran
+        #expect(result.code == .tunneldNotRunning)
+        #expect(result.errors.contains("The connection to tunneld was lost; the tunnel goes on."))
+    }
+
+    @Test(arguments: ["0", "-1", "soon", "1e12", "nan"])
+    func `a timeout that is no number of seconds is wrong usage`(_ text: String) async throws {
+        let ran = await Ran.tunnelctl("up", "home", "--timeout=\(text)", socket: "/nonexistent")
+        #expect(ran.code == .wrongUsage)
+    }
+}

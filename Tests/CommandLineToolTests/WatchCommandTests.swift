@@ -1,0 +1,66 @@
+import CommandLineTool
+import ControlAPI
+import Testing
+
+@Suite struct WatchCommandTests {
+    @Test func `the present state comes first, then a line for each event, until interrupted`() async throws {
+        let fake = try await FakeTunneld()
+        fake.update { $0.sessions = [Samples.down(), Samples.connected(Samples.office, "office")] }
+        let (interruptions, continuation) = AsyncStream<Void>.makeStream()
+        let output = CapturedText()
+        async let ran = Ran.tunnelctl("watch", socket: fake.socket, interruptions: interruptions, output: output)
+        #expect(await eventually { output.text.contains("office: connected") })
+        fake.change(Samples.home) { $0 = Samples.connecting() }
+        fake.change(Samples.home, error: ControlError(.providerFailed, "It ended.", reason: "Why.")) { $0.takeDown() }
+        var gone = Samples.down()
+        fake.tell(.configuration, gone)
+        gone.status = .invalid
+        fake.tell(.configuration, gone)
+        #expect(await eventually { output.text.contains("removed") })
+        continuation.yield()
+        #expect(await ran.code == .done)
+        #expect(output.text == (try fixture("watch.txt")))
+        await fake.stop()
+    }
+
+    @Test func `as JSON the events are told as they come`() async throws {
+        let fake = try await FakeTunneld()
+        fake.update { $0.sessions = [Samples.down()] }
+        let (interruptions, continuation) = AsyncStream<Void>.makeStream()
+        let output = CapturedText()
+        async let ran = Ran.tunnelctl(
+            "watch",
+            "home",
+            "--json",
+            socket: fake.socket,
+            interruptions: interruptions,
+            output: output
+        )
+        #expect(await eventually { output.text.contains("ready") })
+        fake.change(Samples.home) { $0 = Samples.connected() }
+        #expect(await eventually { output.text.contains("\"status\":\"connected\"") })
+        continuation.yield()
+        let events = try await ran.jsonLines(SessionsCalls.Event.self)
+        #expect(events.map(\.kind) == [.present, .ready, .status])
+        #expect(events.last?.snapshot == Samples.connected())
+        await fake.stop()
+    }
+
+    @Test func `a tunneld that went away is told, and waited for`() async throws {
+        let fake = try await FakeTunneld()
+        fake.update { $0.sessions = [Samples.connected()] }
+        let (interruptions, continuation) = AsyncStream<Void>.makeStream()
+        let output = CapturedText()
+        async let ran = Ran.tunnelctl("watch", socket: fake.socket, interruptions: interruptions, output: output)
+        #expect(await eventually { output.text.contains("home: connected") })
+        await fake.stop()
+        let next = try await FakeTunneld(at: fake.socket)
+        next.update { $0.sessions = [Samples.connecting()] }
+        #expect(await eventually { output.text.contains("home: connecting") })
+        continuation.yield()
+        let result = await ran
+        #expect(result.errors.contains("The connection to tunneld was lost; running tunnels go on."))
+        #expect(result.errors.contains("Connected to tunneld again; the present state follows."))
+        await next.stop()
+    }
+}
