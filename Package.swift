@@ -75,8 +75,18 @@ let tests: [Target] = [
     .target(name: "TestSupport", dependencies: ["CTestSupport"], path: "Tests/TestSupport", swiftSettings: house),
     .target(
         name: "PacketTestSupport",
-        dependencies: ["LinuxSystem", "NetworkTypes", "PacketIO"],
+        dependencies: ["LinuxSystem", "NetworkTypes", "PacketIO", "WireGuardCore"],
         path: "Tests/PacketTestSupport",
+        swiftSettings: house
+    ),
+    .target(name: "CAllocCounter", path: "Tests/CAllocCounter"),
+    .executableTarget(
+        name: "allocation-check",
+        dependencies: [
+            "CAllocCounter", "LinuxSystem", "NetworkTypes", "PacketIO", "PacketTestSupport", "WireGuardCore",
+            "WireGuardProvider",
+        ],
+        path: "Tests/AllocationCheck",
         swiftSettings: house
     ),
     test("NetworkTypes", ["TestSupport"]),

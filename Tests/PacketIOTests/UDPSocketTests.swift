@@ -4,6 +4,7 @@ import Glibc
 import LinuxSystem
 import NetworkTypes
 import PacketIO
+import PacketTestSupport
 import Synchronization
 import Testing
 import TestSupport
@@ -85,7 +86,7 @@ import TestSupport
 
     @Test func `without socket options, datagrams go and come singly`() throws {
         try onOwnThread {
-            let (from, to) = (try makeDescriptor(), try makeDescriptor())
+            let (from, to) = (try loopbackSocket(), try loopbackSocket())
             try OwnThread.refuse([Int(SYS_setsockopt), Int(SYS_getsockopt)], with: EPERM)
             let (sender, receiver) = (try UDPSocket(adopting: from), try UDPSocket(adopting: to))
             #expect(sender.abilities == [.sendBatches, .receiveBatches])
@@ -138,32 +139,8 @@ private func isGroup(_ groups: UnsafePointer<shim_udp_group>) -> Bool {
     unsafe groups.pointee.length > groups.pointee.segment
 }
 
-private func makeDescriptor(_ isIPv6: Bool = false) throws -> SharedDescriptor {
-    let type = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-    let raw = try check("socket") { socket(isIPv6 ? AF_INET6 : AF_INET, type, 0) }
-    let descriptor = SharedDescriptor(OwnedDescriptor(adopting: raw))
-    var size: Int32 = 8 << 20
-    try check("setsockopt") { unsafe setsockopt(raw, SOL_SOCKET, SO_RCVBUFFORCE, &size, 4) }
-    var v4 = sockaddr_in()
-    v4.sin_family = sa_family_t(AF_INET)
-    v4.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    var v6 = sockaddr_in6()
-    v6.sin6_family = sa_family_t(AF_INET6)
-    v6.sin6_addr = in6addr_loopback
-    let bound = isIPv6 ? bindAny(raw, &v6) : bindAny(raw, &v4)
-    try check("bind") { bound }
-    return descriptor
-}
-
-private func bindAny<Address>(_ raw: Int32, _ address: inout Address) -> Int32 {
-    unsafe withUnsafeBytes(of: &address) { bytes in
-        guard let base = bytes.baseAddress else { return -1 }
-        return unsafe bind(raw, base.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-    }
-}
-
 private func makeSocket(_ isIPv6: Bool = false, calls: UDPCalls = .kernel) throws -> UDPSocket {
-    try UDPSocket(adopting: makeDescriptor(isIPv6), calls: calls)
+    try UDPSocket(adopting: loopbackSocket(isIPv6: isIPv6), calls: calls)
 }
 
 extension UDPSocket {

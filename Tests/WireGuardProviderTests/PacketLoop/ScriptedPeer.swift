@@ -3,6 +3,7 @@ import Glibc
 import LinuxSystem
 import NetworkTypes
 import PacketIO
+import PacketTestSupport
 import TunnelCrypto
 import WireGuardCore
 
