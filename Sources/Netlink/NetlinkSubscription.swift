@@ -1,3 +1,4 @@
+import CMnl
 package import CShims
 import Glibc
 package import LinuxSystem
