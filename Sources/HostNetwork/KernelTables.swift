@@ -1,6 +1,7 @@
 import CShims
 import Glibc
 package import Netlink
+import NetworkTypes
 
 /// Links, addresses, routes and rules of the kernel in our own types.
 package struct KernelTables: Sendable {
@@ -34,11 +35,12 @@ package struct KernelTables: Sendable {
             guard [ENOENT, EAFNOSUPPORT, EOPNOTSUPP].contains(error.code) else { throw error }
             return []
         }
-        // A kernel without strict checking (below 4.20) shows everything.
+        // A kernel without strict checking (below 4.20), or without the family, shows other routes too.
         return try messages.map { (message) throws(NetlinkError) in try KernelRoute(message) }
             .compactMap { $0 }
             .filter { found in
-                !found.isCloned && (filter.table ?? found.route.table) == found.route.table
+                !found.isCloned && found.route.destination.address.isIPv6 == filter.isIPv6
+                    && (filter.table ?? found.route.table) == found.route.table
                     && (filter.owner ?? found.owner) == found.owner
             }
     }

@@ -43,6 +43,7 @@ package struct NetworkApplier: Sendable {
         if !difference.isEmpty || journal != journal.replacing(with: plan.objects, on: settings.interface) {
             try carryOut(difference, plan.objects, &journal, record)
         }
+        let networks = plan.objects.addresses.map(\.prefix.network)
         return AppliedNetworkSettings(
             addresses: plan.objects.addresses.map(\.prefix),
             routes: plan.objects.prefixes,
@@ -50,7 +51,7 @@ package struct NetworkApplier: Sendable {
             table: plan.objects.routes.first { Ownership.tables.contains($0.table) }?.table,
             hasIPv4Default: plan.objects.prefixes.contains(.allIPv4),
             hasIPv6Default: plan.objects.prefixes.contains(.allIPv6),
-            notes: notes + plan.objects.notes + state.overlaps(of: plan.objects.prefixes)
+            notes: notes + plan.objects.notes + state.overlaps(of: plan.objects.prefixes + networks, tables)
         )
     }
 

@@ -46,7 +46,7 @@ struct NetworkState: Sendable {
     }
 
     /// Names the tunnel's prefixes that are, or hold, or lie in another link's own network.
-    func overlaps(of prefixes: [IPPrefix]) -> [NetworkNote] {
+    func overlaps(of prefixes: [IPPrefix], _ tables: KernelTables) -> [NetworkNote] {
         let own = prefixes.filter { $0.length > 0 }
         return neighbours.compactMap { neighbour in
             if case .v6(let address) = neighbour.prefix.address, address.isLinkLocal { return nil }
@@ -55,10 +55,8 @@ struct NetworkState: Sendable {
                     || neighbour.prefix.contains(prefix.address) && neighbour.prefix.length <= prefix.length
             }
             guard let found else { return nil }
-            return NetworkNote(
-                .overlap,
-                "\(found) overlaps \(neighbour.prefix), the network of interface \(neighbour.link)."
-            )
+            let name = (try? tables.link(index: neighbour.link)?.name) ?? "\(neighbour.link)"
+            return NetworkNote(.overlap, "\(found) overlaps \(neighbour.prefix), the network of interface \(name).")
         }
     }
 }

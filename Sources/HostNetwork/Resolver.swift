@@ -11,7 +11,6 @@ import Synchronization
 package final class Resolver: Sendable {
     private let mark: UInt32
     private let servers: [Endpoint]?
-    private let queue = DispatchQueue(label: "org.tunneld.resolver", attributes: .concurrent)
     private let slots: AsyncSlots
 
     /// - Parameters:
@@ -36,7 +35,8 @@ package final class Resolver: Sendable {
         defer { slots.give() }
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                queue.async { continuation.resume(returning: query.run()) }
+                // A serial queue of its own: waiting in a concurrent one would hold up every other task of the process.
+                DispatchQueue(label: "org.tunneld.resolver").async { continuation.resume(returning: query.run()) }
             }
         } onCancel: {
             query.cancel()

@@ -135,6 +135,22 @@ import Testing
         #expect(kernel.tables == before)
     }
 
+    @Test func `a prefix that overlaps another link's network is noted`() throws {
+        kernel.change {
+            for text in ["192.168.1.0/24", "fe80::/64", "172.16.0.0/12"] {
+                $0.routes += prefixes(text).map { KernelRoute(Route(to: $0, interface: 2), owner: 2) }
+            }
+        }
+        var journal = NetworkJournal()
+        let settings = TunnelNetworkSettings(
+            interface: wg0,
+            routes: prefixes("0.0.0.0/0", "::/0", "192.168.0.0/16", "10.0.0.0/8")
+        )
+        let notes = try apply(settings, &journal).notes
+        #expect(notes.map(\.code) == [.overlap])
+        #expect(notes.first?.text == "192.168.0.0/16 overlaps 192.168.1.0/24, the network of interface eth0.")
+    }
+
     @Test func `another tunnel's route is named as such`() throws {
         kernel.change { $0.links[8] = FakeKernel.FakeLink(name: "wg1", mtu: 1500, isUp: false) }
         var first = NetworkJournal()
