@@ -68,10 +68,13 @@ extension DeviceCore {
 
     /// The endpoint of a peer by configuration or by resolving its name.
     ///
-    /// - Parameter isConfigured: whether the configuration names one, resolved or not.
+    /// - Parameters:
+    ///   - isConfigured: whether the configuration names one, resolved or not.
+    ///   - isNews: false where it is only the next of several to be tried: then the next attempt doesn't come sooner.
     package mutating func setEndpoint(
         _ endpoint: Endpoint?,
         isConfigured: Bool,
+        isNews: Bool = true,
         of identifier: PeerIdentifier,
         at moment: Moment,
         actions: inout [DeviceAction]
@@ -84,7 +87,7 @@ extension DeviceCore {
         actions.append(.endpointChanged(identifier, endpoint))
         if peer.failure == .name { peer.failure = nil }
         if peer.pursuit != nil {
-            hasten(peer, at: moment)
+            if isNews { hasten(peer, at: moment) }
         } else if isStarted, !peer.hasLiveSession(at: moment.now) {
             callAtOnce(peer, at: moment, &actions)
         }
