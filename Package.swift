@@ -122,9 +122,8 @@ let tests: [Target] = [
     test(
         "WireGuardProvider",
         [
-            "ControlAPI", "LinuxSystem", "NetworkTypes", "TunnelCrypto", "WireGuardCore", "PacketIO",
-            "PacketTestSupport",
-            "CShims", "HostNetwork", "TestSupport",
+            "ControlAPI", "LinuxSystem", "NetworkTypes", "TunnelCrypto", "WireGuardConfig", "WireGuardCore", "PacketIO",
+            "PacketTestSupport", "CShims", "HostNetwork", "TestSupport",
         ]
     ),
 ]

@@ -4,8 +4,10 @@ import Synchronization
 
 /// A tunnel's way back to the runtime, used on the control queue alone.
 package final class ProviderLink: Sendable {
+    /// What was supplied, or why not.
+    package typealias Answer = Result<Supplied, ControlError>
     /// Called on the control queue, later, never within the call that asked.
-    package typealias Completion = @Sendable (Result<Supplied, ControlError>) -> Void
+    package typealias Completion = @Sendable (Answer) -> Void
 
     package enum Signal: Sendable {
         /// Something in the state is different; told to tunneld soon, a few times a second at most.

@@ -61,24 +61,24 @@ struct DeviceOperationTests {
         #expect(change.peers[1].remove && change.peers[1].updateOnly)
     }
 
-    @Test func `the mark that tunneld uses may be named and changes nothing`() throws {
-        #expect(try set("fwmark=134217728\n").peers.isEmpty)
+    @Test func `a mark is read whole`() throws {
+        #expect(try set("fwmark=4294967295\n").mark == 4_294_967_295)
     }
 
     @Test func `the zone of a link-local endpoint is an interface's name or index`() throws {
         let text = "public_key=\(Self.key)\nendpoint=[fe80::1%"
         #expect(try set(text + "eth0]:9\n").peers[0].endpoint == Endpoint("[fe80::1%7]:9"))
         #expect(try set(text + "3]:9\n").peers[0].endpoint == Endpoint("[fe80::1%3]:9"))
-        #expect(throws: DeviceError.invalid) { try set(text + "eth1]:9\n") }
+        #expect(throws: OperationError.invalid) { try set(text + "eth1]:9\n") }
     }
 
     @Test(arguments: [
-        ("", DeviceError.malformed), ("get\n", .malformed), ("get=2\n", .malformed), ("get=1\nx=y\n", .malformed),
+        ("", OperationError.malformed), ("get\n", .malformed), ("get=2\n", .malformed), ("get=1\nx=y\n", .malformed),
         ("put=1\n", .malformed), ("set=1\nlisten_port\n", .malformed), ("=\n", .malformed),
         ("set=1\n\u{0}\n", .malformed),
         ("set=1\nlisten_port=65536\n", .invalid), ("set=1\nlisten_port=-1\n", .invalid),
         ("set=1\nlisten_port=+1\n", .invalid), ("set=1\nlisten_port=\n", .invalid), ("set=1\nfwmark=x\n", .invalid),
-        ("set=1\nfwmark=4294967296\n", .invalid), ("set=1\nfwmark=1\n", .notSupported),
+        ("set=1\nfwmark=4294967296\n", .invalid),
         ("set=1\nreplace_peers=false\n", .invalid), ("set=1\nprivate_key=00\n", .invalid),
         ("set=1\nprivate_key=\(key)0\n", .invalid), ("set=1\nprivate_key=\(key.replacing("f", with: "g"))\n", .invalid),
         ("set=1\nunknown=1\n", .invalid), ("set=1\nset=1\n", .invalid), ("set=1\nendpoint=1.2.3.4:5\n", .invalid),
@@ -92,7 +92,7 @@ struct DeviceOperationTests {
         ("set=1\npublic_key=\(key)\nremove=1\n", .invalid),
         ("set=1\nendpoint=\(String(repeating: "x", count: 300))\n", .malformed),
     ])
-    func `a fault is told by its class`(text: String, expected: DeviceError) {
+    func `a fault is told by its class`(text: String, expected: OperationError) {
         #expect(throws: expected) { try operation(text) }
     }
 
@@ -100,18 +100,18 @@ struct DeviceOperationTests {
         let peer = "public_key=\(Self.key)\n"
         let most = String(repeating: peer, count: DeviceOperation.maximumPeers)
         #expect(try set(most).peers.count == DeviceOperation.maximumPeers)
-        #expect(throws: DeviceError.tooLarge) { try set(most + peer) }
+        #expect(throws: OperationError.tooLarge) { try set(most + peer) }
         let allowed = peer + String(repeating: "allowed_ip=10.0.0.1/32\n", count: DeviceOperation.maximumAllowedIPs)
         #expect(try set(allowed).peers[0].allowedIPs.count == DeviceOperation.maximumAllowedIPs)
-        #expect(throws: DeviceError.tooLarge) { try set(allowed + "allowed_ip=10.0.0.1/32\n") }
+        #expect(throws: OperationError.tooLarge) { try set(allowed + "allowed_ip=10.0.0.1/32\n") }
     }
 
     private func set(_ lines: String) throws -> DeviceChange {
-        guard case .set(let change) = try operation("set=1\n" + lines) else { throw DeviceError.malformed }
+        guard case .set(let change) = try operation("set=1\n" + lines) else { throw OperationError.malformed }
         return change
     }
 
-    private func operation(_ text: String) throws(DeviceError) -> DeviceOperation {
+    private func operation(_ text: String) throws(OperationError) -> DeviceOperation {
         try unsafe DeviceOperation(parsing: Array(text.utf8).span.bytes) { $0 == "eth0" ? 7 : nil }
     }
 }

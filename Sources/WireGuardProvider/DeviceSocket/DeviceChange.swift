@@ -8,6 +8,8 @@ package struct DeviceChange: Sendable {
     package var privateKey: KeyChange?
     /// 0 for any port.
     package var listenPort: UInt16?
+    /// 0 for none.
+    package var mark: UInt32?
     /// All peers go before those of this change come.
     package var replacePeers = false
     /// A key may stand more than once; its sections are applied one after the other.

@@ -5,14 +5,12 @@ import WireGuardCore
 struct DeviceChangeParser {
     private(set) var change = DeviceChange()
     private var allowedIPs = 0
-    /// The mark that tunneld gives the outer sockets; asking for it, or for none, changes nothing.
-    static let ownMark: UInt32 = 0x0800_0000
 
     mutating func read(
         _ line: DeviceLines.Line,
         in lines: borrowing DeviceLines,
         zone: (String) -> UInt32?
-    ) throws(DeviceError) {
+    ) throws(OperationError) {
         if line.key == "public_key" {
             guard change.peers.count < DeviceOperation.maximumPeers else { throw .tooLarge }
             guard let key = lines.publicKey(line.value) else { throw .invalid }
@@ -27,13 +25,11 @@ struct DeviceChangeParser {
     private mutating func readDeviceLine(
         _ line: DeviceLines.Line,
         in lines: borrowing DeviceLines
-    ) throws(DeviceError) {
+    ) throws(OperationError) {
         switch line.key {
         case "private_key": change.privateKey = try keyChange(line, in: lines)
         case "listen_port": change.listenPort = try number(line, in: lines)
-        case "fwmark":
-            let mark: UInt32 = try number(line, in: lines)
-            guard mark == 0 || mark == Self.ownMark else { throw .notSupported }
+        case "fwmark": change.mark = try number(line, in: lines)
         case "replace_peers":
             try isTrue(line, in: lines)
             change.replacePeers = true
@@ -45,7 +41,7 @@ struct DeviceChangeParser {
         _ line: DeviceLines.Line,
         in lines: borrowing DeviceLines,
         zone: (String) -> UInt32?
-    ) throws(DeviceError) {
+    ) throws(OperationError) {
         let peer = change.peers.count - 1
         switch line.key {
         case "remove":
@@ -77,7 +73,7 @@ struct DeviceChangeParser {
     private func keyChange(
         _ line: DeviceLines.Line,
         in lines: borrowing DeviceLines
-    ) throws(DeviceError) -> DeviceChange.KeyChange {
+    ) throws(OperationError) -> DeviceChange.KeyChange {
         guard let key = lines.key(line.value) else { throw .invalid }
         return key.isZero ? .remove : .set(key)
     }
@@ -85,12 +81,12 @@ struct DeviceChangeParser {
     private func number<T: FixedWidthInteger>(
         _ line: DeviceLines.Line,
         in lines: borrowing DeviceLines
-    ) throws(DeviceError) -> T {
+    ) throws(OperationError) -> T {
         guard let value = T(decimal: lines.text(line.value)) else { throw .invalid }
         return value
     }
 
-    private func isTrue(_ line: DeviceLines.Line, in lines: borrowing DeviceLines) throws(DeviceError) {
+    private func isTrue(_ line: DeviceLines.Line, in lines: borrowing DeviceLines) throws(OperationError) {
         guard lines.text(line.value) == "true" else { throw .invalid }
     }
 
@@ -105,7 +101,7 @@ struct DeviceChangeParser {
         return Endpoint(text[...percent] + String(index) + text[bracket...])
     }
 
-    private func allowedIP(_ text: String) throws(DeviceError) -> DeviceChange.AllowedIP {
+    private func allowedIP(_ text: String) throws(OperationError) -> DeviceChange.AllowedIP {
         let isRemoval = text.utf8.first == UInt8(ascii: "-")
         guard let prefix = IPPrefix(isRemoval ? String(text.dropFirst()) : text) else { throw .invalid }
         return DeviceChange.AllowedIP(prefix.network, isRemoval: isRemoval)

@@ -20,7 +20,7 @@ struct DeviceLines: ~Escapable {
     /// The next line; nil at the end.
     ///
     /// - Throws: `malformed` for a line without "=", or longer than any that means something.
-    mutating func next() throws(DeviceError) -> Line? {
+    mutating func next() throws(OperationError) -> Line? {
         guard position < bytes.byteCount else { return nil }
         let start = position
         var end = start

@@ -16,7 +16,7 @@ package enum DeviceOperation: Sendable {
     package init(
         parsing bytes: RawSpan,
         zone: (String) -> UInt32?
-    ) throws(DeviceError) {
+    ) throws(OperationError) {
         var lines = DeviceLines(bytes)
         guard let first = try lines.next() else { throw .malformed }
         switch (first.key, lines.text(first.value)) {

@@ -18,7 +18,7 @@ package struct OperationReader: ~Copyable {
     ///
     /// - Throws: what to answer to this operation; `tooLarge` and `malformed` spoil the connection, since what follows
     ///   can't be told apart.
-    package mutating func next(zone: (String) -> UInt32?) throws(DeviceError) -> DeviceOperation? {
+    package mutating func next(zone: (String) -> UInt32?) throws(OperationError) -> DeviceOperation? {
         guard let end = endOfOperation() else {
             if buffer.count > DeviceOperation.maximumBytes { throw .tooLarge }
             return nil

@@ -1,4 +1,5 @@
 import Glibc
+package import LinuxSystem
 package import WireGuardCore
 
 /// Bytes among which may be keys: wiped when they are taken out, when the memory grows, and at the end.
@@ -52,6 +53,13 @@ package import WireGuardCore
     ) throws(E) {
         reserve(size)
         count += min(max(try unsafe body(UnsafeMutableRawBufferPointer(rebasing: memory[count...])), 0), size)
+    }
+
+    /// Takes out what a descriptor takes of it.
+    package mutating func write(to descriptor: Int32) throws(SystemError) {
+        let base = unsafe UnsafeRawPointer(memory.baseAddress)
+        let length = count
+        removeFirst(try check("write") { unsafe base.map { unsafe Glibc.write(descriptor, $0, length) } ?? 0 })
     }
 
     /// Takes out the first bytes; the rest moves up.

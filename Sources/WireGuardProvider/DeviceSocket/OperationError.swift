@@ -1,14 +1,14 @@
 import Glibc
 
 /// How an operation of the userspace protocol fails: an errno, told with a minus as `wg` expects it.
-package enum DeviceError: Error, Equatable, Sendable {
+package enum OperationError: Error, Equatable, Sendable {
     /// A line without "=", or an operation that is neither `get` nor `set`.
     case malformed
     /// An unknown key, or a value that it can't have.
     case invalid
     /// More bytes than an operation may have, or more peers or allowed IPs than a device may have.
     case tooLarge
-    /// Something that tunneld keeps to itself: a mark other than its own.
+    /// Something that tunneld keeps to itself: a mark other than its own, a device without a key.
     case notSupported
     /// No socket could be had at the port.
     case portUnavailable
@@ -24,7 +24,7 @@ package enum DeviceError: Error, Equatable, Sendable {
     }
 
     /// "errno=-22" and the empty line.
-    package var reply: [UInt8] { Array("errno=-\(code)\n\n".utf8) }
+    package var reply: String { "errno=-\(code)\n\n" }
 
-    package static let success: [UInt8] = Array("errno=0\n\n".utf8)
+    package static let success = "errno=0\n\n"
 }

@@ -2,12 +2,12 @@ import NetworkTypes
 import Testing
 import WireGuardProvider
 
-struct NamedEndpointTests {
+struct EndpointSearchTests {
     private let start = Instant.zero + .seconds(100)
     private let addresses = ["192.0.2.1", "2001:db8::1", "192.0.2.2"].compactMap { IPAddress($0) }
 
     @Test func `the name is asked for once and its first address called`() {
-        var endpoint = NamedEndpoint(name: "vpn.example", port: 51820)
+        var endpoint = EndpointSearch(.name("vpn.example", port: 51820))
         #expect(endpoint.current == nil)
         let asked = [endpoint.ask(now: start), endpoint.ask(now: start)]
         #expect(asked == [true, false])
@@ -18,7 +18,7 @@ struct NamedEndpointTests {
     }
 
     @Test func `each address is tried in turn and then the name is looked up anew`() {
-        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        var endpoint = EndpointSearch(.name("vpn.example", port: 1))
         _ = endpoint.ask(now: start)
         _ = endpoint.resolved(addresses, now: start)
         let tried = [endpoint.advance(), endpoint.advance(), endpoint.advance()]
@@ -29,7 +29,7 @@ struct NamedEndpointTests {
     }
 
     @Test func `after a silence the new list is begun behind the address that was silent`() {
-        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        var endpoint = EndpointSearch(.name("vpn.example", port: 1))
         _ = endpoint.resolved(addresses, now: start)
         _ = endpoint.advance()
         let again = endpoint.resolved(addresses, now: start)
@@ -39,14 +39,14 @@ struct NamedEndpointTests {
     }
 
     @Test func `a name that moved is called at its new address`() throws {
-        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        var endpoint = EndpointSearch(.name("vpn.example", port: 1))
         _ = endpoint.resolved(addresses, now: start)
         let moved = endpoint.resolved([try #require(IPAddress("198.51.100.7"))], now: start)
         #expect(moved == Endpoint("198.51.100.7:1"))
     }
 
     @Test func `a look-up that fails comes again after 5 s doubling to 60 s`() {
-        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        var endpoint = EndpointSearch(.name("vpn.example", port: 1))
         var now = start
         var gaps: [Int64] = []
         for _ in 0..<7 {
@@ -64,7 +64,7 @@ struct NamedEndpointTests {
     }
 
     @Test func `an empty list counts as a failure and keeps the addresses that were known`() {
-        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        var endpoint = EndpointSearch(.name("vpn.example", port: 1))
         _ = endpoint.resolved(addresses, now: start)
         let none = endpoint.resolved([], now: start)
         #expect(none == nil)
@@ -73,7 +73,7 @@ struct NamedEndpointTests {
     }
 
     @Test func `a change of the network ends the wait after a failure`() {
-        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        var endpoint = EndpointSearch(.name("vpn.example", port: 1))
         _ = endpoint.ask(now: start)
         endpoint.failed(now: start)
         endpoint.networkChanged()
@@ -82,11 +82,51 @@ struct NamedEndpointTests {
     }
 
     @Test func `addresses that repeat are tried once and too many are left out`() {
-        var endpoint = NamedEndpoint(name: "vpn.example", port: 1)
+        var endpoint = EndpointSearch(.name("vpn.example", port: 1))
         let many = (0..<100).flatMap { [IPAddress.v4(.init(UInt32($0))), .v4(.init(UInt32($0)))] }
         _ = endpoint.resolved(many, now: start)
         var tried = 1
         while endpoint.advance() != nil { tried += 1 }
         #expect(tried == 16)
+    }
+
+    @Test func `an address alone is never looked up and has no other`() throws {
+        var search = EndpointSearch(.address(try #require(Endpoint("192.0.2.1:1"))))
+        #expect(search.current == Endpoint("192.0.2.1:1"))
+        #expect(search.deadline == nil)
+        let next = search.advance()
+        #expect(next == nil)
+        #expect(search.current == Endpoint("192.0.2.1:1"))
+    }
+
+    @Test func `a peer that moved is called at both ends of its move in turn`() throws {
+        var search = EndpointSearch(.address(try #require(Endpoint("192.0.2.1:1"))))
+        search.learn(try #require(Endpoint("198.51.100.7:9")))
+        #expect(search.current == Endpoint("198.51.100.7:9"))
+        let tried = [search.advance(), search.advance(), search.advance()]
+        #expect(tried == [Endpoint("192.0.2.1:1"), Endpoint("198.51.100.7:9"), Endpoint("192.0.2.1:1")])
+    }
+
+    @Test func `a hint is called before the name is known and stays the last resort`() throws {
+        var search = EndpointSearch(.name("vpn.example", port: 1))
+        search.learn(try #require(Endpoint("198.51.100.7:9")))
+        #expect(search.current == Endpoint("198.51.100.7:9"))
+        let asked = search.ask(now: start)
+        #expect(asked)
+        let first = search.resolved(addresses, now: start)
+        #expect(first == Endpoint("192.0.2.1:1"))
+        let tried = [search.advance(), search.advance(), search.advance(), search.advance()]
+        #expect(
+            tried == [Endpoint("[2001:db8::1]:1"), Endpoint("192.0.2.2:1"), Endpoint("198.51.100.7:9"), nil]
+        )
+    }
+
+    @Test func `an authentic packet from one of the name's addresses makes it the one in use`() throws {
+        var search = EndpointSearch(.name("vpn.example", port: 1))
+        _ = search.resolved(addresses, now: start)
+        search.learn(try #require(Endpoint("192.0.2.2:1")))
+        #expect(search.current == Endpoint("192.0.2.2:1"))
+        let next = search.advance()
+        #expect(next == nil)
     }
 }

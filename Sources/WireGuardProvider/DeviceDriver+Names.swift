@@ -1,0 +1,56 @@
+import NetworkTypes
+import WireGuardCore
+
+/// Where peers are looked for.
+extension DeviceDriver {
+    /// The answer to a look-up.
+    ///
+    /// - Parameter addresses: nil with the reason where there was none.
+    func lookedUp(_ name: String, for identifier: PeerIdentifier, _ addresses: [IPAddress], failure: String?) {
+        step { core, moment, actions in
+            // The peer may have gone, or have got another endpoint meanwhile.
+            guard let peer = peers[identifier], peer.search?.name == name else { return }
+            let known = peer.search?.addresses
+            if let endpoint = peer.search?.resolved(addresses, now: moment.now) {
+                core.setEndpoint(
+                    endpoint,
+                    isConfigured: true,
+                    isNews: peer.search?.addresses != known,
+                    of: identifier,
+                    at: moment,
+                    actions: &actions
+                )
+            } else if peer.search?.current == nil {
+                peer.failureDetail = failure
+                core.report(.name, about: identifier)
+            }
+        }
+    }
+
+    /// The present endpoint doesn't answer: another address, or another look-up.
+    func tryNextEndpoint(of identifier: PeerIdentifier, at moment: Moment, _ actions: inout [DeviceAction]) {
+        // One that hasn't been called yet has its turn first.
+        guard let peer = peers[identifier], let current = peer.search?.current, peer.called == current,
+            let next = peer.search?.advance()
+        else { return }
+        core.setEndpoint(
+            next,
+            isConfigured: true,
+            isNews: false,
+            of: identifier,
+            at: moment,
+            actions: &actions
+        )
+    }
+
+    /// Asks for the names that are due.
+    func lookUpNames(now: Instant) {
+        for peer in peers.values {
+            guard let name = peer.search?.name, peer.search?.ask(now: now) == true else { continue }
+            outside.lookUp(name, for: peer.identifier)
+        }
+    }
+
+    /// When the next name is to be looked up.
+    var nextLookUp: Instant? { peers.values.compactMap { $0.search?.deadline }.min() }
+}

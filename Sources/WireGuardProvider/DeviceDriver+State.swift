@@ -1,0 +1,127 @@
+import ControlAPI
+import NetworkTypes
+import WireGuardCore
+
+/// The device as a person reads it: the design's section 3.
+extension DeviceDriver {
+    /// Enters what the device knows into a state that has its phase already.
+    func fill(_ state: inout ProviderState, clock: WallClock) {
+        state.publicKey = core.publicKey.description
+        state.lastTimestamp = core.lastTimestamp.map { hexadecimal($0.bytes) }
+        state.notes += sharedKeyNotes(clock)
+        state.peers = core.peerIdentifiers.compactMap { view(of: $0, clock: clock) }
+        guard isReady else { return }
+        let verdict = core.verdict(at: clock.now)
+        state.status =
+            switch verdict {
+            case .connecting: .connecting
+            case .connected: .connected
+            case .reasserting: .reasserting
+            }
+        state.stage = .settingsApplied
+        if sentLabel != nil { state.stage = .handshakeSent }
+        if state.peers.contains(where: { $0.latestHandshake != nil }) { state.stage = .answered }
+        guard verdict != .connected else { return }
+        state.failure = state.peers.first { $0.configuredEndpoint != nil && $0.failure != nil }?.failure
+        state.reason = reason(verdict, state)
+        if core.isClockBehind(at: Moment(now: clock.now, wallClock: clock.label)) {
+            state.notes.append(
+                "This machine's clock was set back: a peer may refuse handshakes that look older than earlier ones."
+            )
+        }
+    }
+
+    private func sharedKeyNotes(_ clock: WallClock) -> [String] {
+        core.peerIdentifiers.compactMap { identifier in
+            guard let known = core.report(of: identifier, sample: sample(of: identifier), at: clock.now),
+                known.sharedKeySuspected != nil
+            else { return nil }
+            return
+                "The peer \(known.publicKey) is heard from two addresses in turn: its key may be in use on two machines."
+        }
+    }
+
+    private func reason(_ verdict: DeviceVerdict, _ state: ProviderState) -> String {
+        if let failure = state.failure { return failure.message }
+        guard let waited = state.peers.first(where: { $0.configuredEndpoint != nil }) else {
+            return "The tunnel is getting ready."
+        }
+        let endpoint = waited.endpoint ?? waited.configuredEndpoint ?? waited.publicKey
+        return verdict == .reasserting
+            ? "No peer that was sent data answers." : "Waiting for an answer from \(endpoint)."
+    }
+
+    private func view(of identifier: PeerIdentifier, clock: WallClock) -> PeerView? {
+        guard let peer = peers[identifier],
+            let known = core.report(of: identifier, sample: peer.watch.sample, at: clock.now)
+        else { return nil }
+        return PeerView(
+            publicKey: known.publicKey.description,
+            endpoint: known.endpoint?.description,
+            configuredEndpoint: peer.configuredEndpoint,
+            state: PeerView.State(known.state),
+            latestHandshake: known.latestHandshake.map(clock.timestamp(at:)),
+            lastHeard: known.lastHeard.map(clock.timestamp(at:)),
+            verification: PeerView.Verification(known.verification),
+            receivedBytes: known.receivedBytes,
+            sentBytes: known.sentBytes,
+            allowedIPs: allowedIPs.prefixes(of: identifier).map(\.description),
+            persistentKeepalive: peer.persistentKeepaliveSeconds == 0 ? nil : Int(peer.persistentKeepaliveSeconds),
+            hasPresharedKey: peer.presharedKey != nil,
+            attempts: known.attempts,
+            failure: failure(of: peer, known)
+        )
+    }
+
+    private func failure(of peer: DevicePeer, _ known: PeerReport) -> FailureView? {
+        var kind = known.failure
+        // The first call has gone unanswered; the core says why only when it ends the attempt.
+        if kind == nil, known.state == .silent { kind = .silent }
+        guard let kind else { return nil }
+        let configured = peer.configuredEndpoint
+        let endpoint = kind == .name ? configured : known.endpoint?.description ?? configured
+        return FailureText.view(
+            FailureView.Kind(kind),
+            endpoint: endpoint ?? known.publicKey.description,
+            attempts: known.attempts,
+            detail: peer.failureDetail
+        )
+    }
+}
+
+func hexadecimal(_ bytes: [UInt8]) -> String {
+    bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+}
+
+extension FailureView.Kind {
+    fileprivate init(_ failure: PeerFailure) {
+        switch failure {
+        case .name: self = .name
+        case .unreachable: self = .unreachable
+        case .refused: self = .refused
+        case .answeredNotAuthentic: self = .answeredNotAuthentic
+        case .silent: self = .silent
+        }
+    }
+}
+
+extension PeerView.State {
+    fileprivate init(_ state: PeerReport.State) {
+        switch state {
+        case .idle: self = .idle
+        case .handshaking: self = .handshaking
+        case .alive: self = .alive
+        case .silent: self = .silent
+        }
+    }
+}
+
+extension PeerView.Verification {
+    fileprivate init(_ verification: PeerReport.Verification) {
+        switch verification {
+        case .live: self = .live
+        case .idle: self = .idle
+        case .expired: self = .expired
+        }
+    }
+}

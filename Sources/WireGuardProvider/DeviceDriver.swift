@@ -1,0 +1,133 @@
+import LinuxSystem
+import NetworkTypes
+import WireGuardCore
+
+/// Drives a `DeviceCore`: feeds it what happens, does what it says, and arms the one timer.
+///
+/// Belongs to the control queue. It owns the peers as they are now: configured, and changed by `wg set`.
+final class DeviceDriver {
+    var core: LibraryDeviceCore
+    let outside: any DeviceOutside
+    var peers: [PeerIdentifier: DevicePeer] = [:]
+    var allowedIPs = AllowedIPs<PeerIdentifier>()
+    var isReady = false
+    /// The latest label that this run has sent; nil before the first initiation.
+    var sentLabel: WireGuardCore.Timestamp?
+    private var summary: DeviceSummary?
+
+    init(_ core: consuming LibraryDeviceCore, outside: any DeviceOutside) {
+        self.core = core
+        self.outside = outside
+    }
+
+    /// The network settings are in force: peers are called and answered from now on.
+    func start() {
+        guard !isReady else { return }
+        isReady = true
+        step { $0.start(at: $1, actions: &$2) }
+    }
+
+    /// The timer's time has come.
+    func expire() {
+        step { [peers] core, moment, actions in
+            core.expire(at: moment, samples: { peers[$0]?.watch.sample ?? TrafficSample() }, actions: &actions)
+        }
+    }
+
+    /// The network changed.
+    func networkChanged() {
+        for peer in peers.values { peer.search?.networkChanged() }
+        step { [peers] core, moment, actions in
+            core.networkChanged(
+                isAvailable: true,
+                at: moment,
+                samples: { peers[$0]?.watch.sample ?? TrafficSample() },
+                actions: &actions
+            )
+        }
+    }
+
+    /// Takes what the packet loop tells; `deviceFailed` and `socketFailed` are the tunnel's own affair.
+    func take(_ notices: [LoopNotice]) {
+        step { core, moment, actions in
+            for notice in notices { take(notice, &core, moment, &actions) }
+        }
+    }
+
+    /// Feeds the core, does what it says, looks names up that are due, and arms the timer.
+    func step(_ body: (inout LibraryDeviceCore, Moment, inout [DeviceAction]) -> Void) {
+        let moment = outside.moment()
+        var actions: [DeviceAction] = []
+        body(&core, moment, &actions)
+        perform(actions, at: moment)
+        lookUpNames(now: moment.now)
+        outside.arm([core.deadline, nextLookUp].compactMap(\.self).min())
+        tellChanges(at: moment)
+    }
+
+    func sample(of peer: PeerIdentifier) -> TrafficSample { peers[peer]?.watch.sample ?? TrafficSample() }
+
+    private func take(
+        _ notice: LoopNotice,
+        _ core: inout LibraryDeviceCore,
+        _ moment: Moment,
+        _ actions: inout [DeviceAction]
+    ) {
+        switch notice {
+        case .handshake(let datagram, let source): core.receive(datagram, from: source, at: moment, actions: &actions)
+        case .handshakeWanted(let peer):
+            core.handshakeWanted(peer, sample: sample(of: peer), at: moment, actions: &actions)
+        case .timerWanted(let peer), .heard(let peer):
+            core.trafficChanged(peer, sample: sample(of: peer), at: moment, actions: &actions)
+        case .confirmed(let peer, let localIndex):
+            core.confirmed(peer, localIndex: localIndex, sample: sample(of: peer), at: moment, actions: &actions)
+        case .roamed(let peer, let endpoint):
+            peers[peer]?.search?.learn(endpoint)
+            core.roamed(peer, to: endpoint, at: moment, actions: &actions)
+        case .pathError(let endpoint?, let code):
+            pathFailed(endpoint, code, &core, at: moment, &actions)
+        case .pathError(nil, _), .socketFailed, .abilitiesChanged, .deviceFailed: break
+        }
+    }
+
+    /// Tells tunneld where something changed that it shows or keeps; never for packets alone.
+    private func tellChanges(at moment: Moment) {
+        let present = DeviceSummary(of: self, at: moment)
+        guard present != summary else { return }
+        if isReady, present.verdict != summary?.verdict { outside.log(.verdict(present.verdict)) }
+        summary = present
+        outside.changed()
+    }
+}
+
+/// What makes a report to tunneld worth while.
+private struct DeviceSummary: Equatable {
+    private struct Peer: Equatable {
+        let endpoint: Endpoint?
+        let state: PeerReport.State
+        let failure: PeerFailure?
+        let latestHandshake: Instant?
+    }
+
+    let verdict: DeviceVerdict
+    private let sentLabel: WireGuardCore.Timestamp?
+    private let peers: [PublicKey: Peer]
+
+    init(of driver: DeviceDriver, at moment: Moment) {
+        verdict = driver.core.verdict(at: moment.now)
+        sentLabel = driver.sentLabel
+        var peers: [PublicKey: Peer] = [:]
+        for identifier in driver.peers.keys {
+            guard let report = driver.core.report(of: identifier, sample: driver.sample(of: identifier), at: moment.now)
+            else { continue }
+            peers[report.publicKey] = Peer(
+                endpoint: report.endpoint,
+                // Alive or idle is a matter of time, read when it is asked for.
+                state: report.state == .alive ? .idle : report.state,
+                failure: report.failure,
+                latestHandshake: report.latestHandshake
+            )
+        }
+        self.peers = peers
+    }
+}

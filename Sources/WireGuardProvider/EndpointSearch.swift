@@ -1,0 +1,153 @@
+package import NetworkTypes
+
+/// Where a peer with a configured endpoint is looked for: which of its addresses is called, and when its name is looked up.
+///
+/// A name may have several addresses, and not every network reaches each; a peer may have moved, or moved back. So
+/// whenever the address in use doesn't answer it is the next one's turn: those of the name, then the one that was learned
+/// last, and behind the last one the name is looked up anew.
+package struct EndpointSearch: Equatable, Sendable {
+    package enum Origin: Equatable, Sendable {
+        case name(String, port: UInt16)
+        case address(Endpoint)
+    }
+
+    package let origin: Origin
+
+    /// Those of the name, or the configured one.
+    private var configured: [Endpoint] = []
+    /// One that an authentic packet came from, and that isn't among the configured.
+    private var learned: Endpoint?
+    private var index = 0
+    private var lookup = Lookup.needed
+
+    private enum Lookup: Equatable {
+        case needed
+        case asked(failures: Int)
+        case failed(times: Int, again: Instant)
+        case done
+    }
+
+    /// More addresses than a name usefully has; the rest is left out.
+    private static let maximumAddresses = 16
+
+    package init(_ origin: Origin) {
+        self.origin = origin
+        if case .address(let endpoint) = origin {
+            configured = [endpoint]
+            lookup = .done
+        }
+    }
+
+    /// The name to look up; nil for an address.
+    package var name: String? {
+        if case .name(let name, _) = origin { return name }
+        return nil
+    }
+
+    /// The endpoint in use; nil before the first is known.
+    package var current: Endpoint? { candidates.indices.contains(index) ? candidates[index] : nil }
+
+    /// Those of the name, or the configured one.
+    package var addresses: Set<IPAddress> { Set(configured.map(\.address)) }
+
+    /// When to look the name up; nil where nothing waits for a time.
+    package var deadline: Instant? {
+        switch lookup {
+        case .needed: .zero
+        case .failed(_, let again): again
+        case .asked, .done: nil
+        }
+    }
+
+    /// Whether the last look-up of the name failed.
+    package var isUnresolved: Bool {
+        switch lookup {
+        case .failed: true
+        case .asked(let failures): failures > 0
+        case .needed, .done: false
+        }
+    }
+
+    /// Whether to ask for the name now; it counts as asked then.
+    package mutating func ask(now: Instant) -> Bool {
+        guard let deadline, now >= deadline else { return false }
+        if case .failed(let times, _) = lookup {
+            lookup = .asked(failures: times)
+        } else {
+            lookup = .asked(failures: 0)
+        }
+        return true
+    }
+
+    /// The endpoint in use doesn't answer, or can't be reached.
+    ///
+    /// - Returns: the next; nil where there is no other until the name has been looked up.
+    package mutating func advance() -> Endpoint? {
+        if index + 1 < candidates.count {
+            index += 1
+            return current
+        }
+        if case .name = origin {
+            if lookup == .done { lookup = .needed }
+            return nil
+        }
+        guard candidates.count > 1 else { return nil }
+        index = 0
+        return current
+    }
+
+    /// Whether `advance` would give another without a look-up or beginning anew.
+    package var hasNext: Bool { index + 1 < candidates.count }
+
+    /// The name's addresses came.
+    ///
+    /// After a silence it is the next one behind the address that was in use, where the new list has it still.
+    ///
+    /// - Returns: what to call now; nil for an empty list, which is a failure.
+    package mutating func resolved(_ list: [IPAddress], now: Instant) -> Endpoint? {
+        guard case .name(_, let port) = origin else { return nil }
+        var seen: Set<IPAddress> = []
+        let endpoints = list.filter { seen.insert($0).inserted }.prefix(Self.maximumAddresses)
+            .map { Endpoint($0, port: port) }
+        guard !endpoints.isEmpty else {
+            failed(now: now)
+            return nil
+        }
+        let last = current
+        // Beginning behind the last one, the list still is gone through whole before the next look-up.
+        if let last, let position = endpoints.firstIndex(of: last) {
+            configured = Array(endpoints[(position + 1)...] + endpoints[...position])
+        } else {
+            configured = endpoints
+        }
+        if let learned, configured.contains(learned) { self.learned = nil }
+        index = 0
+        lookup = .done
+        return current
+    }
+
+    /// The look-up failed; the next comes after 5 s, doubling to 60 s (design, section 3).
+    package mutating func failed(now: Instant) {
+        var times = 1
+        if case .asked(let failures) = lookup { times = failures + 1 }
+        let seconds = min(60, 5 << min(times - 1, 4))
+        lookup = .failed(times: times, again: now + .seconds(seconds))
+    }
+
+    /// The network changed: a look-up that failed comes again at once.
+    package mutating func networkChanged() {
+        if case .failed = lookup { lookup = .needed }
+    }
+
+    /// An authentic packet came from this endpoint, so it is the one in use.
+    package mutating func learn(_ endpoint: Endpoint) {
+        if let position = configured.firstIndex(of: endpoint) {
+            index = position
+        } else {
+            learned = endpoint
+            index = configured.count
+        }
+    }
+
+    private var candidates: [Endpoint] { configured + (learned.map { [$0] } ?? []) }
+}
