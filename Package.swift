@@ -90,7 +90,7 @@ let tests: [Target] = [
         swiftSettings: house
     ),
     test("NetworkTypes", ["TestSupport"]),
-    test("WireGuardCore", ["TestSupport", "NetworkTypes", "TunnelCrypto"]),
+    test("WireGuardCore", ["TestSupport", "NetworkTypes", "TunnelCrypto"], fixtures: true),
     test("TunnelCrypto", ["TestSupport", "NetworkTypes"], fixtures: true),
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
     test("LinuxSystem", ["NetworkTypes"]),

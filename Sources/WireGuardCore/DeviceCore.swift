@@ -67,6 +67,12 @@ package struct DeviceCore<C: Cryptography, Random: RandomNumberGenerator>: ~Copy
     /// All peers, oldest first.
     package var peerIdentifiers: [PeerIdentifier] { peers.keys.sorted() }
 
+    /// The indices in use; with each peer at most four.
+    package var indexCount: Int { indices.count }
+
+    /// The sources of handshake messages that are remembered; bounded, and given back after a flood.
+    package var sourceCount: Int { limiter.sourceCount }
+
     package func peer(_ publicKey: PublicKey) -> PeerIdentifier? { identifiers[publicKey] }
 
     /// The peers whose datagrams go to an endpoint: whom an error of the network may be about.
@@ -106,4 +112,6 @@ package struct HandshakeCounters: Hashable, Sendable {
     package var notAuthentic = 0
     /// An initiation that isn't newer than the last.
     package var replayed = 0
+
+    package init() {}
 }

@@ -32,7 +32,7 @@ enum KeyDerivation<C: Cryptography> {
                 let message = unsafe RawSpan(_unsafeStart: base, byteCount: length + 1)
                 C.hmac(message, key: key.bytes, into: &output)
             }
-            unsafe wipe(base, length)
+            unsafe wipeMemory(base, count: length)
             return result
         }
     }

@@ -35,7 +35,7 @@
     }
 
     deinit {
-        unsafe wipe(pointer, SecretKey.byteCount)
+        unsafe wipeMemory(pointer, count: SecretKey.byteCount)
         unsafe pointer.deallocate()
     }
 
@@ -61,7 +61,7 @@
 
 /// Overwrites memory with zeros, also where the compiler can see that nobody reads it again: it may not look into here.
 @inline(never) @_optimize(none)
-func wipe(_ pointer: UnsafeMutableRawPointer, _ count: Int) {
+package func wipeMemory(_ pointer: UnsafeMutableRawPointer, count: Int) {
     for offset in 0..<count { unsafe pointer.storeBytes(of: 0, toByteOffset: offset, as: UInt8.self) }
 }
 

@@ -21,6 +21,9 @@ final class SimulatedNode {
     /// Whether each packet with content is answered with one.
     var echoes = false
 
+    /// What an answer begins with, so that it isn't answered in turn.
+    static let echo: [UInt8] = [0xe0, 0xc0, 0xe0, 0xc0]
+
     init(_ network: SimulatedNetwork, _ address: String, seed: UInt64, lastTimestamp: Timestamp? = nil, key: UInt8) {
         guard let endpoint = Endpoint(address), let privateKey = SecretKey.counting(key),
             let core = TestCore(
@@ -138,7 +141,7 @@ final class SimulatedNode {
         }
         if !content.isEmpty {
             received.append(content)
-            if echoes, content.first != 0xee { send([0xee] + content, to: peer) }
+            if echoes, !content.starts(with: Self.echo) { send(Self.echo + content, to: peer) }
         }
         if pair.isRekeyDueOnReceive(at: network.now) { wantHandshake(peer, link) }
         settle(peer, link)
