@@ -99,7 +99,9 @@ extension Tunnel {
     private func keepTimestamp(_ timestamp: String?) {
         guard let timestamp else { return }
         do throws(SystemError) {
-            live?.keptTimestamp = try services.timestamps.keep(timestamp, of: identifier, known: live?.keptTimestamp)
+            // In two steps: an assignment through `live?` holds `live` while its right side is computed.
+            let kept = try services.timestamps.keep(timestamp, of: identifier, known: live?.keptTimestamp)
+            live?.keptTimestamp = kept
         } catch {
             log.warning("The last timestamp can't be kept, going on: \(error)")
         }
