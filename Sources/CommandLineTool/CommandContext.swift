@@ -28,16 +28,27 @@ package struct CommandContext: Sendable {
 
     /// The state of the configuration that the first word means.
     func findSession(prefixes: Bool = true) async throws -> SessionView {
-        let sessions = try await daemon.status()
-        let found = try NameMatch.find(
-            invocation.operand(0),
-            among: sessions.map { NameMatch.Candidate(identifier: $0.identifier, name: $0.name) },
-            prefixes: prefixes
-        )
-        guard let session = sessions.first(where: { $0.identifier == found.identifier }) else {
-            throw ControlError(.configurationUnknown, "There is no configuration \"\(found.name)\".")
+        let found = try await findConfiguration(prefixes: prefixes)
+        guard let session = try await daemon.status(found.identifier).first else {
+            throw ControlError(.configurationUnknown, "There is no configuration \"\(found.name)\" any more.")
         }
         return session
+    }
+
+    /// The stored configuration that the first word means.
+    ///
+    /// No provider is asked for it, so one that hangs holds up only what concerns itself.
+    func findConfiguration(prefixes: Bool = true) async throws -> Configuration {
+        let all = try await daemon.loadAll()
+        let own = getuid()
+        let candidates = all.map {
+            NameMatch.Candidate(identifier: $0.identifier, name: $0.name, isOwn: $0.owner.user == own)
+        }
+        let found = try NameMatch.find(invocation.operand(0), among: candidates, prefixes: prefixes)
+        guard let configuration = all.first(where: { $0.identifier == found.identifier }) else {
+            throw ControlError(.configurationUnknown, "There is no configuration \"\(found.name)\".")
+        }
+        return configuration
     }
 
     /// Saves a configuration.
@@ -60,10 +71,7 @@ package struct CommandContext: Sendable {
 
     /// The stored configuration of this name that belongs to the person who runs this; nil for none.
     func findOwn(named name: String) async throws(ControlError) -> Configuration? {
-        for session in try await daemon.status() where session.name == name {
-            let configuration = try await daemon.load(session.identifier)
-            if configuration.owner.user == getuid() { return configuration }
-        }
-        return nil
+        let own = getuid()
+        return try await daemon.loadAll().first { $0.name == name && $0.owner.user == own }
     }
 }

@@ -121,7 +121,8 @@ extension CommandDescription {
                 ],
                 details: [
                     "Ctrl-C, or the end of the wait (exit code 3), ends this command and not the tunnel: it keeps "
-                        + "trying until it is stopped by `tunnelctl down NAME`."
+                        + "trying until it is stopped by `tunnelctl down NAME`.",
+                    "With --json, each change is a line with the document of `status NAME --json`.",
                 ]
             )
         case .down:

@@ -1,5 +1,7 @@
 import ControlAPI
 import ControlClient
+import Glibc
+import LinuxSystem
 
 /// tunnelctl: reads a command line, does what it says, and answers with an exit code.
 package struct CommandLineTool: Sendable {
@@ -80,7 +82,10 @@ package struct CommandLineTool: Sendable {
 
     private func report(_ error: any Error, on console: Console) -> ExitCode {
         switch error {
-        case is OutputClosed: return .outputClosed
+        case let error as OutputClosed:
+            if error.cause.code == EPIPE { return .outputClosed }
+            console.report(ControlError(.internalError, "The output can't be written.", reason: "\(error.cause)"))
+            return .failed
         case let error as UsageError:
             console.report(ControlError(.invalidParameter, error.message, remedy: error.hint))
             return .wrongUsage

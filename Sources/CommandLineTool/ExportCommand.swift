@@ -10,19 +10,19 @@ struct ExportCommand {
     init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitCode {
-        let view = try await context.findSession()
-        let configuration = try await context.daemon.load(view.identifier)
+        let configuration = try await context.findConfiguration()
         guard let wireGuard = configuration.wireGuard else {
             throw ControlError(
                 .invalidParameter,
-                "\(view.name) can't be written as a .conf file.",
+                "\(configuration.name) can't be written as a .conf file.",
                 reason: "It isn't one of WireGuard's: \(configuration.provider?.identifier ?? "no provider").",
-                remedy: "`tunnelctl show \(view.name) --json` prints it as JSON."
+                remedy: "`tunnelctl show \(configuration.name) --json` prints it as JSON."
             )
         }
         let withSecrets = context.invocation.has(.withSecrets)
         var bytes =
-            withSecrets ? try await revealed(wireGuard, of: view) : Array(ConfigurationWriter.text(of: wireGuard).utf8)
+            withSecrets
+            ? try await revealed(wireGuard, of: configuration) : Array(ConfigurationWriter.text(of: wireGuard).utf8)
         defer {
             unsafe bytes.withUnsafeMutableBytes { bytes in
                 if let base = bytes.baseAddress { unsafe explicit_bzero(base, bytes.count) }
@@ -31,8 +31,8 @@ struct ExportCommand {
         if context.console.json {
             try context.console.print(
                 json: ExportDocument(
-                    identifier: view.identifier,
-                    name: view.name,
+                    identifier: configuration.identifier,
+                    name: configuration.name,
                     withSecrets: withSecrets,
                     text: String(decoding: bytes, as: UTF8.self)
                 )
@@ -41,21 +41,22 @@ struct ExportCommand {
             try context.console.print(bytes: bytes)
         }
         if !withSecrets {
-            context.console.note("The keys are left out; `export \(view.name) --with-secrets` has them.")
+            context.console.note("The keys are left out; `export \(configuration.name) --with-secrets` has them.")
         } else if context.console.isTerminal {
             context.console.note("Secrets stand on this screen and in its scroll-back now.")
         }
         return .done
     }
 
-    private func revealed(_ wireGuard: WireGuardConfiguration, of view: SessionView) async throws -> [UInt8] {
-        let secrets = try SecretEnvelope.open(try await context.daemon.reveal(view.identifier))
+    private func revealed(_ wireGuard: WireGuardConfiguration, of configuration: Configuration) async throws -> [UInt8]
+    {
+        let secrets = try SecretEnvelope.open(try await context.daemon.reveal(configuration.identifier))
         do throws(ConfigurationWriter.MissingSecret) {
             return try ConfigurationWriter.bytes(of: wireGuard, with: secrets)
         } catch {
             throw ControlError(
                 .secretUnavailable,
-                "A secret of \(view.name) is missing.",
+                "A secret of \(configuration.name) is missing.",
                 reason: "tunneld's keychain doesn't hold \(error.reference).",
                 remedy: "Import the configuration again with its keys, and --replace."
             )

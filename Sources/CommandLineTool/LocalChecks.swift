@@ -23,7 +23,7 @@ package enum LocalChecks {
                 remedy: fact.remedy
             )
         }
-        var fine = [("tun", "\(MachineFacts.tunNode) can be opened.")]
+        var fine = [("tun-device", "\(MachineFacts.tunNode) can be opened.")]
         if capabilityIsKnown { fine.append(("capability", "CAP_NET_ADMIN is there.")) }
         fine += [("ipv6", "IPv6 is usable."), ("clock", "The clock is kept by a time service.")]
         return fine.flatMap { check, message in
@@ -34,7 +34,7 @@ package enum LocalChecks {
 
     private static func check(of code: MachineFacts.Finding.Code) -> String {
         switch code {
-        case .tunMissing, .tunForbidden, .tunNoDriver, .tunBusy, .tunWrongNode, .tunFailed: "tun"
+        case .tunMissing, .tunForbidden, .tunNoDriver, .tunBusy, .tunWrongNode, .tunFailed: "tun-device"
         case .noNetworkCapability: "capability"
         case .ipv6Disabled, .ipv6NotInKernel: "ipv6"
         case .clockBehind, .clockUnsynchronized: "clock"

@@ -6,14 +6,17 @@ package enum NameMatch {
     package struct Candidate: Equatable, Sendable {
         package let identifier: String
         package let name: String
+        /// Whether it belongs to the person who asks; names are unique per owner.
+        package let isOwn: Bool
 
-        package init(identifier: String, name: String) {
+        package init(identifier: String, name: String, isOwn: Bool) {
             self.identifier = identifier
             self.name = name
+            self.isOwn = isOwn
         }
     }
 
-    /// The whole name or identifier, or, where `prefixes` are allowed, the beginning of only one.
+    /// The whole identifier or name, one's own first, or, where `prefixes` are allowed, the beginning of only one.
     ///
     /// - Throws: `UsageError` listing the candidates where several fit; `configurationUnknown`, with the nearest name,
     ///   where none does.
@@ -24,6 +27,7 @@ package enum NameMatch {
     ) throws -> Candidate {
         if let candidate = candidates.first(where: { $0.identifier == text.lowercased() }) { return candidate }
         let named = candidates.filter { $0.name == text }
+        if let own = named.first(where: \.isOwn) { return own }
         if let candidate = try single(named, of: text) { return candidate }
         let begun = text.isEmpty ? [] : candidates.filter { $0.begins(with: text) }
         if prefixes, let candidate = try single(begun, of: text) { return candidate }

@@ -8,8 +8,8 @@ struct RenameCommand {
     init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitCode {
-        let view = try await context.findSession()
-        var configuration = try await context.daemon.load(view.identifier)
+        var configuration = try await context.findConfiguration()
+        let oldName = configuration.name
         configuration.name = context.invocation.operand(1)
         let saved = try await context.save(
             configuration,
@@ -25,7 +25,7 @@ struct RenameCommand {
                 )
             )
         } else {
-            try context.console.print("\(view.name) is called \(configuration.name, .bold) now.")
+            try context.console.print("\(oldName) is called \(configuration.name, .bold) now.")
         }
         return .done
     }

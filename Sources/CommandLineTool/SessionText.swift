@@ -58,7 +58,7 @@ package enum SessionText {
         if view.newerConfigurationWaiting {
             add("note", "The stored configuration is newer than what runs; the next start takes it.")
         }
-        for note in view.notes { add("note", note) }
+        for note in view.notesBesideDNS { add("note", note) }
         return facts
     }
 

@@ -9,8 +9,7 @@ struct ShowCommand {
     init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitCode {
-        let view = try await context.findSession()
-        let configuration = try await context.daemon.load(view.identifier)
+        let configuration = try await context.findConfiguration()
         if context.console.json {
             try context.console.print(json: configuration)
         } else {

@@ -8,13 +8,13 @@ struct StatisticsCommand {
     init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitCode {
-        let view = try await context.findSession()
-        let statistics = try await context.daemon.statistics(view.identifier)
+        let configuration = try await context.findConfiguration()
+        let statistics = try await context.daemon.statistics(configuration.identifier)
         if context.console.json {
             try context.console.print(json: statistics)
             return .done
         }
-        try context.console.print("\(view.name, .bold), read at \(QuantityText.time(statistics.readAt))")
+        try context.console.print("\(configuration.name, .bold), read at \(QuantityText.time(statistics.readAt))")
         guard let counters = statistics.counters else {
             try context.console.print("  no counters: it has no interface now")
             return .done

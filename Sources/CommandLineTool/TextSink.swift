@@ -1,4 +1,5 @@
 import Glibc
+package import LinuxSystem
 
 /// Where text goes: standard output or standard error; in tests, memory.
 package protocol TextSink: Sendable {
@@ -12,9 +13,12 @@ extension TextSink {
     }
 }
 
-/// Nobody reads the output any more (EPIPE), or it can't be written.
+/// The output can't be written any more.
 package struct OutputClosed: Error, Equatable, Sendable {
-    package init() {}
+    /// EPIPE where nobody reads it; then there is nobody to tell either.
+    package let cause: SystemError
+
+    package init(_ cause: SystemError) { self.cause = cause }
 }
 
 /// Writes to a file descriptor that somebody else owns.
@@ -35,7 +39,7 @@ package struct DescriptorSink: TextSink {
                 var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = unsafe Glibc.poll(&poll, 1, -1)
             } else if count == 0 || errno != EINTR {
-                throw OutputClosed()
+                throw OutputClosed(SystemError(count == 0 ? EIO : errno, in: "write"))
             }
         }
     }

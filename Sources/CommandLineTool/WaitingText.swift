@@ -38,7 +38,7 @@ package enum WaitingText {
 
     /// What of the configuration has no effect: its DNS, and what tunneld noted.
     package static func reservations(_ view: SessionView) -> [StyledText] {
-        var lines = view.notes.map { StyledText("note: \($0)") }
+        var lines = view.notesBesideDNS.map { StyledText("note: \($0)") }
         if let dns = view.dns, !dns.applied, !SessionText.dns(dns).isEmpty {
             lines.insert(StyledText(dns.note ?? "DNS not applied", .attention), at: 0)
         }

@@ -7,7 +7,7 @@ struct WatchCommand {
     init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitCode {
-        let identifier = context.invocation.operands.isEmpty ? nil : try await context.findSession().identifier
+        let identifier = context.invocation.operands.isEmpty ? nil : try await context.findConfiguration().identifier
         let inputs = try await WaitInputs(context, identifier: identifier)
         var isLost = false
         for await input in inputs.stream {

@@ -1,6 +1,7 @@
 package import ControlAPI
 package import LinuxSystem
 import VarlinkCore
+import VarlinkSocket
 
 extension DaemonClient {
     package func load(_ identifier: String) async throws(ControlError) -> Configuration {
@@ -11,6 +12,21 @@ extension DaemonClient {
             throw ControlError(.configurationUnknown, "There is no configuration \(identifier).")
         }
         return configuration
+    }
+
+    /// All configurations that the caller may see.
+    package func loadAll() async throws(ControlError) -> [Configuration] {
+        let method = ConfigurationsCalls.interface + ".LoadAll"
+        do {
+            var all: [Configuration] = []
+            for try await reply in try await connect().callMore(method, firstReplyTimeout: patience) {
+                let configuration = try reply.decode(ConfigurationsCalls.LoadReply.self).configuration
+                if let configuration { all.append(configuration) }
+            }
+            return all
+        } catch {
+            throw await translate(error, of: method)
+        }
     }
 
     /// Saves a configuration with its new secrets, both or neither.

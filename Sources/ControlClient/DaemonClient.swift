@@ -14,7 +14,7 @@ package struct DaemonClient: Sendable {
     /// The path of the control socket.
     package let socket: String
     /// How long an answer may take: tunneld answers at once, or after a bounded step such as a start's set-up.
-    private let patience: Interval
+    let patience: Interval
 
     package init(socket: String, patience: Interval = .seconds(60)) {
         self.socket = socket

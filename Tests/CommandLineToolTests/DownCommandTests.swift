@@ -32,7 +32,7 @@ import Testing
         let ran = await Ran.tunnelctl("down", "home", socket: fake.socket)
         #expect(ran.code == .done)
         #expect(ran.output == "home is already down.\n")
-        #expect(fake.update { $0.calls } == ["Status"])
+        #expect(fake.update { $0.calls } == ["LoadAll", "Status"])
         await fake.stop()
     }
 
@@ -41,7 +41,7 @@ import Testing
         let ran = await Ran.tunnelctl("down", "hom", socket: fake.socket)
         #expect(ran.code == .noSuchConfiguration)
         #expect(ran.errors.contains("never a prefix"))
-        #expect(fake.update { $0.calls } == ["Status"])
+        #expect(fake.update { $0.calls } == ["LoadAll"])
         await fake.stop()
     }
 

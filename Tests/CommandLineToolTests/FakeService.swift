@@ -79,6 +79,17 @@ enum FakeService {
             }
             return ConfigurationsCalls.LoadReply(configuration: found, readAt: Samples.now)
         }
+        service.on("org.tunneld.Configurations.LoadAll") { request in
+            let fake = try box.get()
+            try fake.called("LoadAll")
+            let all = fake.update { $0.allConfigurations }
+            for configuration in all.dropLast() {
+                let reply = ConfigurationsCalls.LoadReply(configuration: configuration, readAt: Samples.now)
+                try request.responder.send(reply)
+            }
+            let last = ConfigurationsCalls.LoadReply(configuration: all.last, readAt: Samples.now)
+            try request.responder.reply(last)
+        }
         service.on("org.tunneld.Configurations.Save") { (parameters: ConfigurationsCalls.SaveParameters, request) in
             let fake = try box.get()
             try fake.called("Save")

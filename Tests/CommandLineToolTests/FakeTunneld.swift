@@ -27,6 +27,12 @@ final class FakeTunneld: Sendable {
         var saves: [ConfigurationsCalls.SaveParameters] = []
         var savedSecrets: [String: [UInt8]] = [:]
         var removals: [String] = []
+        /// Those that were put in, and one for each session without one.
+        var allConfigurations: [Configuration] {
+            let known = Set(configurations.map(\.identifier))
+            let others = sessions.filter { !known.contains($0.identifier) }
+            return configurations + others.map { Samples.configuration($0.identifier, $0.name) }
+        }
         fileprivate var monitors: [(identifier: String?, responder: Responder)] = []
         fileprivate var sequence = 0
     }

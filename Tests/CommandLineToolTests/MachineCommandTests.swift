@@ -21,19 +21,24 @@ import Testing
         let fake = try await FakeTunneld()
         fake.update {
             $0.findings = [
-                Finding(check: "tun", level: .problem, message: "There is no /dev/net/tun.", remedy: "modprobe tun")
+                Finding(
+                    check: "tun-device",
+                    level: .problem,
+                    message: "There is no /dev/net/tun.",
+                    remedy: "modprobe tun"
+                )
             ]
         }
         let ran = await Ran.tunnelctl("doctor", socket: fake.socket)
         #expect(ran.code == .failed)
         #expect(ran.output.contains("ok       tunneld     tunneld is running.\n"))
-        #expect(ran.output.contains("problem  tun         There is no /dev/net/tun.\n"))
+        #expect(ran.output.contains("problem  tun-device  There is no /dev/net/tun.\n"))
         #expect(ran.output.contains("do: modprobe tun\n"))
         #expect(ran.output.contains("ipv6"), "the local checks come too")
         let json = try await Ran.tunnelctl("doctor", "--json", socket: fake.socket).json(
             DiagnosticsCalls.DoctorReply.self
         )
-        #expect(json.findings.count { $0.check == "tun" } == 1, "tunneld's word counts")
+        #expect(json.findings.count { $0.check == "tun-device" } == 1, "tunneld's word counts")
         await fake.stop()
     }
 
@@ -44,17 +49,17 @@ import Testing
         let absence = try #require(findings.first)
         #expect(absence.check == "tunneld" && absence.level == .problem)
         #expect(absence.remedy?.contains("tunneld") == true)
-        #expect(findings.contains { $0.check == "tun" })
+        #expect(findings.contains { $0.check == "tun-device" })
     }
 
     @Test func `each fact that is wrong is a finding, the others are fine`() {
         let fact = MachineFacts.tunFinding(SystemError(ENOENT, in: "stat"), "/dev/net/tun")
         let findings = LocalChecks.machine([fact], capabilityIsKnown: true)
-        #expect(findings.map(\.check) == ["tun", "capability", "ipv6", "clock"])
+        #expect(findings.map(\.check) == ["tun-device", "capability", "ipv6", "clock"])
         #expect(findings.map(\.level) == [.problem, .ok, .ok, .ok])
         #expect(findings[0].message == "There is no /dev/net/tun. stat: No such file or directory (ENOENT)")
         #expect(findings[0].remedy == fact.remedy)
-        #expect(LocalChecks.machine([], capabilityIsKnown: false).map(\.check) == ["tun", "ipv6", "clock"])
+        #expect(LocalChecks.machine([], capabilityIsKnown: false).map(\.check) == ["tun-device", "ipv6", "clock"])
     }
 
     @Test func `a path too narrow for IPv6 inside is a warning, and so is one that isn't there`() {

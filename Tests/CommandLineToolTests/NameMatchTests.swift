@@ -4,11 +4,11 @@ import Testing
 
 @Suite struct NameMatchTests {
     private let candidates = [
-        NameMatch.Candidate(identifier: "aaaa1111-0000-4000-8000-000000000001", name: "home"),
-        NameMatch.Candidate(identifier: "aaaa2222-0000-4000-8000-000000000002", name: "home-office"),
-        NameMatch.Candidate(identifier: "bbbb3333-0000-4000-8000-000000000003", name: "work"),
-        NameMatch.Candidate(identifier: "cccc4444-0000-4000-8000-000000000004", name: "twin"),
-        NameMatch.Candidate(identifier: "dddd5555-0000-4000-8000-000000000005", name: "twin"),
+        NameMatch.Candidate(identifier: "aaaa1111-0000-4000-8000-000000000001", name: "home", isOwn: false),
+        NameMatch.Candidate(identifier: "aaaa2222-0000-4000-8000-000000000002", name: "home-office", isOwn: false),
+        NameMatch.Candidate(identifier: "bbbb3333-0000-4000-8000-000000000003", name: "work", isOwn: false),
+        NameMatch.Candidate(identifier: "cccc4444-0000-4000-8000-000000000004", name: "twin", isOwn: false),
+        NameMatch.Candidate(identifier: "dddd5555-0000-4000-8000-000000000005", name: "twin", isOwn: false),
     ]
 
     @Test(
@@ -46,6 +46,11 @@ import Testing
         #expect(error.message == "There is no configuration \"hmoe\".")
         #expect(error.remedy == "Did you mean home?")
         #expect(ExitCode(error) == .noSuchConfiguration)
+    }
+
+    @Test func `of several with a name one's own is meant`() throws {
+        let mine = NameMatch.Candidate(identifier: "eeee6666-0000-4000-8000-000000000006", name: "twin", isOwn: true)
+        #expect(try NameMatch.find("twin", among: candidates + [mine], prefixes: true) == mine)
     }
 
     @Test func `an empty name fits nothing`() {

@@ -1,6 +1,7 @@
 import CommandLineTool
 import FoundationEssentials
 import Glibc
+import LinuxSystem
 import Synchronization
 
 /// A run of tunnelctl in this process: what it printed and its exit code.
@@ -80,7 +81,7 @@ final class CapturedText: TextSink {
 
     func write(_ new: RawSpan) throws(OutputClosed) {
         let count = writes.add(1, ordering: .relaxed).newValue
-        if let closesAfter, count > closesAfter { throw OutputClosed() }
+        if let closesAfter, count > closesAfter { throw OutputClosed(SystemError(EPIPE, in: "write")) }
         bytes.withLock { bytes in
             for index in 0..<new.byteCount {
                 bytes.append(unsafe new.unsafeLoad(fromByteOffset: index, as: UInt8.self))

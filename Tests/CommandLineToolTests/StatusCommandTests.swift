@@ -1,6 +1,7 @@
 import CommandLineTool
 import ControlAPI
 import FoundationEssentials
+import Glibc
 import Testing
 
 @Suite struct StatusCommandTests {
@@ -13,7 +14,7 @@ import Testing
     @Test func `one tunnel fills one screen`() async throws {
         var view = Samples.connected()
         view.newerConfigurationWaiting = true
-        view.notes = ["IPv6 is disabled here."]
+        view.notes = ["IPv6 is disabled here."] + [view.dns?.note].compactMap(\.self)
         let fake = try await fake(view)
         let ran = await Ran.tunnelctl("status", "home", socket: fake.socket)
         #expect(ran.code == .done)
@@ -107,11 +108,19 @@ import Testing
         await fake.stop()
     }
 
-    @Test func `a name of several is wrong usage`() async throws {
+    @Test func `a name of several others is wrong usage, of one's own it isn't`() async throws {
         let fake = try await fake(Samples.down(), Samples.down(Samples.office, "home"))
+        var owned = [Samples.configuration(), Samples.configuration(Samples.office, "home")]
+        owned[0].owner.user = getuid() &+ 1
+        owned[1].owner.user = getuid() &+ 2
+        fake.update { [owned] in $0.configurations = owned }
         let ran = await Ran.tunnelctl("status", "home", socket: fake.socket)
         #expect(ran.code == .wrongUsage)
-        #expect(ran.errors.contains(Samples.office))
+        #expect(ran.errors.contains(Samples.home) && ran.errors.contains(Samples.office))
+        owned[1].owner.user = getuid()
+        fake.update { [owned] in $0.configurations = owned }
+        let own = await Ran.tunnelctl("status", "home", "--json", socket: fake.socket)
+        #expect(try own.json(SessionView.self).identifier == Samples.office)
         await fake.stop()
     }
 
@@ -137,6 +146,26 @@ import Testing
         let fake = try await fake(Samples.connected())
         let ran = await Ran.tunnelctl("list", socket: fake.socket, isTerminal: isTerminal, environment: environment)
         #expect(ran.output.contains("\u{1B}[32mconnected\u{1B}[0m") == coloured)
+        await fake.stop()
+    }
+
+    @Test func `output that can't be written for another reason is told`() async throws {
+        let fake = try await fake(Samples.connected())
+        let full = unsafe open("/dev/full", O_WRONLY | O_CLOEXEC)
+        let errors = CapturedText()
+        let tool = CommandLineTool(
+            CommandLineTool.Surroundings(
+                input: -1,
+                output: DescriptorSink(full),
+                errors: errors,
+                outputIsTerminal: false,
+                environment: { $0 == "TUNNELD_SOCKET" ? fake.socket : nil },
+                interruptions: { AsyncStream { $0.finish() } }
+            )
+        )
+        #expect(await tool.run(["list"]) == .failed)
+        #expect(errors.text.contains("ENOSPC"))
+        close(full)
         await fake.stop()
     }
 
