@@ -16,7 +16,7 @@ enum PeerText {
         if peer.hasPresharedKey { facts.append(("shared key", "yes")) }
         if let failure = peer.failure, failure != view.failure {
             facts.append(("failure", StyledText(failure.message, .bad)))
-            facts.append(("check", StyledText(failure.remedy)))
+            facts.append(("do", StyledText(failure.remedy)))
         }
         return facts
     }

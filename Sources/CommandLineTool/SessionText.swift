@@ -41,7 +41,7 @@ package enum SessionText {
         func add(_ label: String, _ text: String?) {
             if let text, !text.isEmpty { facts.append((label, StyledText(text))) }
         }
-        add("reason", view.reason)
+        if view.reason != view.failure?.message { add("reason", view.reason) }
         if view.status == .connecting { add("stage", view.stage.map(StageText.of)) }
         facts += failure(view)
         if let interface = view.interface {
@@ -67,7 +67,7 @@ package enum SessionText {
         var facts: [Fact] = []
         if let failure = view.failure {
             facts.append(("failure", StyledText(failure.message, .bad)))
-            facts.append(("check", StyledText(failure.remedy)))
+            facts.append(("do", StyledText(failure.remedy)))
         }
         if let error = view.lastDisconnectError {
             facts.append(("last error", StyledText(error.message, .bad)))

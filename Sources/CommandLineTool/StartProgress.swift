@@ -17,8 +17,14 @@ package struct StartProgress: Sendable {
     private var failure: FailureView.Kind?
     /// Whether an event of this session came: before it, `disconnected` is the end of an older one.
     private var begun = false
+    private let tellsPast: Bool
 
-    package init(session: String) { self.session = session }
+    /// - Parameter tellsPast: whether stages that are over at the first look are told; those of a session that ran
+    ///   before are no news.
+    package init(session: String, tellsPast: Bool = true) {
+        self.session = session
+        self.tellsPast = tellsPast
+    }
 
     package mutating func take(_ event: SessionsCalls.Event) -> [Step] {
         guard event.kind == .present || event.kind == .status, let view = event.snapshot else { return [] }
@@ -33,7 +39,10 @@ package struct StartProgress: Sendable {
 
     /// - Parameter error: what the event itself says; else the snapshot's last disconnect error counts.
     package mutating func take(_ view: SessionView, error: ControlError? = nil) -> [Step] {
-        if view.session == session { begun = true }
+        if view.session == session, !begun {
+            begun = true
+            if !tellsPast, let past = view.stage { stage = past }
+        }
         guard view.session == session, view.status != .disconnected else {
             let isOver = begun && (view.session != nil || view.status == .disconnected || view.status == .invalid)
             return isOver ? [.ended(error ?? view.lastDisconnectError)] : []

@@ -5,26 +5,35 @@ package enum WaitingText {
     /// So many peers are told one by one.
     private static let shownPeers = 3
 
-    package static func lines(_ view: SessionView) -> [StyledText] {
-        guard view.stage.map({ $0 >= .settingsApplied }) ?? true else {
-            return [StyledText("not ready yet: \(view.stage.map(StageText.of) ?? "starting")", .attention)]
+    /// Why a tunnel isn't connected yet, and what to do.
+    package struct Trouble: Equatable, Sendable {
+        package let what: String
+        /// Who doesn't answer, and what was tried.
+        package let peers: [String]
+        package let remedy: String?
+    }
+
+    package static func trouble(_ view: SessionView) -> Trouble {
+        if let stage = view.stage, stage < .settingsApplied {
+            return Trouble(what: "It isn't ready yet: \(StageText.of(stage)).", peers: [], remedy: nil)
         }
         let silent = view.peers.filter { $0.configuredEndpoint != nil && $0.state != .alive }
-        guard let first = silent.first else { return [StyledText(view.reason ?? "no answer yet", .attention)] }
-        let failure = view.failure ?? first.failure
-        var lines = [StyledText("no answer yet: \(failure?.message ?? "nothing came back")", .attention)]
-        for peer in silent.prefix(shownPeers) {
+        let failure = view.failure ?? silent.lazy.compactMap(\.failure).first
+        var peers = silent.prefix(shownPeers).map { peer in
             let attempts = "\(peer.attempts) \(peer.attempts == 1 ? "handshake" : "handshakes") sent"
-            lines.append("  peer \(peer.publicKey): \(PeerText.endpoint(peer)), \(attempts)")
+            return "peer \(peer.publicKey): \(PeerText.endpoint(peer)), \(attempts)"
         }
-        if silent.count > shownPeers { lines.append("  and \(silent.count - shownPeers) more peers") }
-        lines.append("  check: \(failure?.remedy ?? checks)")
-        return lines
+        if silent.count > shownPeers { peers.append("and \(silent.count - shownPeers) more peers") }
+        return Trouble(
+            what: failure?.message ?? view.reason ?? "No peer has answered yet.",
+            peers: peers,
+            remedy: failure?.remedy ?? (silent.isEmpty ? nil : checks)
+        )
     }
 
     /// Silence has many causes that look the same (design, section 3).
     private static let checks =
-        "the endpoint's address and port, the peer's public key, that the peer knows our key, "
+        "Check the endpoint's address and port, the peer's public key, that the peer knows our key, "
         + "and that no filter drops UDP on the way."
 
     /// One line that says that it works: who answered, or that peers may call.

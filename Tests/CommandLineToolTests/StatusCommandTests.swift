@@ -25,7 +25,7 @@ import Testing
 
     @Test func `a tunnel that waits says for whom, and what to check`() async throws {
         var view = Samples.connecting()
-        view.reason = "No peer has answered yet."
+        view.reason = Samples.silent.message
         view.failure = Samples.silent
         view.peers[0].failure = Samples.silent
         let fake = try await fake(view)

@@ -1,0 +1,63 @@
+import ControlAPI
+
+/// What `up` tells while it waits: stages with the seconds since its begin, troubles, and the end.
+final class UpReport {
+    private let console: Console
+    private let begin = ContinuousClock.now
+    /// When it was told last that nobody has answered.
+    private var lastSilence: ContinuousClock.Instant?
+
+    /// That a peer stayed silent is no news so soon after it was told that none has answered.
+    private static let pause = Duration.seconds(3)
+
+    init(_ console: Console) { self.console = console }
+
+    /// With `--json`: the document of `status`, a line for each change.
+    func document(_ view: SessionView) throws {
+        if console.json { try console.print(json: view, streaming: true) }
+    }
+
+    func accepted(_ view: SessionView, alreadyRunning: Bool) throws {
+        guard !console.json else { return }
+        try console.print("\(view.name, .bold) is \(alreadyRunning ? "already up" : "starting").")
+    }
+
+    /// Tells steps; the exit code where the wait is over.
+    func tell(_ steps: [StartProgress.Step]) throws -> ExitCode? {
+        for step in steps {
+            switch step {
+            case .stage(let stage): try line(StyledText(StageText.of(stage)))
+            case .trouble(let view):
+                let isRepetition = lastSilence.map { ContinuousClock.now - $0 < Self.pause } ?? false
+                if !isRepetition || view.failure?.kind != .silent { try tell(waiting: view) }
+            case .connected(let view):
+                try line(WaitingText.connected(view))
+                if !console.json { try console.print(WaitingText.reservations(view).map { "  \($0)" }) }
+                return .done
+            case .ended(let error):
+                let stopped = ControlError(.connectionFailed, "The tunnel was stopped while it was starting.")
+                throw CommandFailure(error ?? stopped, code: .failed)
+            }
+        }
+        return nil
+    }
+
+    /// Tells why it isn't connected, who doesn't answer and what to do.
+    func tell(waiting view: SessionView) throws {
+        guard !console.json else { return }
+        if view.failure.map({ $0.kind == .silent }) ?? true { lastSilence = .now }
+        let trouble = WaitingText.trouble(view)
+        try line(StyledText(trouble.what, .attention))
+        var lines = trouble.peers.map { StyledText($0) }
+        if let remedy = trouble.remedy { lines.append("do: \(remedy)") }
+        try console.print(lines.map { "           \($0)" })
+    }
+
+    private func line(_ text: StyledText) throws {
+        guard !console.json else { return }
+        let tenths = Int((ContinuousClock.now - begin) / .milliseconds(100))
+        let seconds = "\(tenths / 10).\(tenths % 10) s"
+        let padding = String(repeating: " ", count: max(0, 7 - seconds.count))
+        try console.print("\(padding)\(seconds, .dim)  \(text)")
+    }
+}
