@@ -134,6 +134,8 @@ let fuzzers: [Target] =
     ? [
         fuzzer("FuzzConfigurationFile", ["WireGuardConfig"]),
         fuzzer("FuzzConfigurationJSON", ["WireGuardConfig", "ControlAPI"]),
+        fuzzer("FuzzDatagrams", ["WireGuardCore", "TunnelCrypto", "NetworkTypes"]),
+        fuzzer("FuzzReplayWindow", ["WireGuardCore"]),
     ] : []
 
 let package = Package(

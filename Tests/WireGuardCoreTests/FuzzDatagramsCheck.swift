@@ -1,0 +1,1 @@
+../Fuzz/FuzzDatagrams/Check.swift

@@ -1,0 +1,1 @@
+../Fuzz/FuzzReplayWindow/Check.swift
