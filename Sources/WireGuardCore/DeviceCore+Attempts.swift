@@ -21,9 +21,13 @@ extension DeviceCore {
                 peer.pursuit?.wantedSince = moment.now
             }
             peer.pursuit?.isForTraffic = true
-            if pursuit.seriesStart == nil { peer.pursuit?.seriesStart = moment.now }
-            let earliest = earliestAttempt(for: peer, now: moment.now)
-            peer.pursuit?.nextAttempt = min(pursuit.nextAttempt, earliest)
+            if pursuit.seriesStart == nil {
+                peer.pursuit?.seriesStart = moment.now
+                // A running series keeps its times, and with them the chance in them.
+                let earliest = earliestAttempt(for: peer, now: moment.now)
+                let start = earliest > moment.now ? earliest + jitter() : earliest
+                peer.pursuit?.nextAttempt = min(pursuit.nextAttempt, start)
+            }
         } else {
             beginPursuit(of: peer, wantedSince: moment.now, isForTraffic: true, at: moment)
             peer.pursuit?.seriesStart = moment.now

@@ -51,7 +51,8 @@ extension DeviceCore {
         if let pursuit = peer.pursuit, !peer.hasUsableSession(at: now) {
             // A peer that never answered is silent as soon as its first call has gone unanswered.
             let firstEnded = pursuit.firstAttempt.map { now >= $0 + Timing.rekeyTimeout } ?? false
-            return firstEnded && !peer.isConfirmed ? .silent : .handshaking
+            let hasAnswered = peer.isConfirmed || peer.failure == .answeredNotAuthentic
+            return firstEnded && !hasAnswered ? .silent : .handshaking
         }
         return verification == .live ? .alive : .idle
     }

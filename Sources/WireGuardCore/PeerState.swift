@@ -71,9 +71,11 @@ final class PeerState<C: Cryptography> {
         sessions.current.map { now < $0.createdAt + Timing.rejectAfter } ?? false
     }
 
-    /// Whether any session is young enough for packets to be taken.
+    /// Whether a session that both ends have used is young enough for packets to be taken.
     func hasLiveSession(at now: Instant) -> Bool {
-        sessions.all.contains { now < $0.createdAt + Timing.rejectAfter }
+        [sessions.current, sessions.previous].contains { session in
+            session.map { now < $0.createdAt + Timing.rejectAfter } ?? false
+        }
     }
 }
 

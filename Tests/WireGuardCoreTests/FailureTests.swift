@@ -28,6 +28,9 @@ import WireGuardCore
         #expect(pair.gateway.report()?.latestHandshake == nil)
         pair.network.run(for: .seconds(200))
         #expect(pair.laptop.report()?.failure == .answeredNotAuthentic)
+        #expect(pair.laptop.report()?.state == .handshaking)
+        // The other end knows that somebody with the right key calls, and no more.
+        #expect(pair.gateway.report()?.verification == .expired)
         #expect(pair.laptop.verdict == .connecting)
         let moment = pair.network.moment
         pair.laptop.with { core, _ in
@@ -83,6 +86,29 @@ import WireGuardCore
         }
         network.run(for: .seconds(1))
         #expect(laptop.verdict == .connected)
+    }
+
+    @Test func `the next of several addresses is called when its turn comes, a new one at once`() throws {
+        let pair = Pair(isStarted: false)
+        pair.laptop.start()
+        pair.network.run(for: .seconds(16))
+        let due = try #require(pair.laptop.deadline)
+        let next = Endpoint(.v4(IPv4Address(203, 0, 113, 5)), port: 51820)
+        for isNews in [false, true] {
+            let moment = pair.network.moment
+            pair.laptop.with { core, actions in
+                core.setEndpoint(
+                    Endpoint(next.address, port: isNews ? 1 : 2),
+                    isConfigured: true,
+                    isNews: isNews,
+                    of: core.peerIdentifiers[0],
+                    at: moment,
+                    actions: &actions
+                )
+            }
+            let deadline = try #require(pair.laptop.deadline)
+            #expect(isNews ? deadline < due : deadline == due)
+        }
     }
 
     @Test func `an endpoint whose name has moved is followed by looking it up again`() {

@@ -142,8 +142,11 @@ import WireGuardCore
         pair.network.run(for: .seconds(700))
         pair.network.blocks = { _ in true }
         let start = pair.network.now
-        pair.laptop.send([1])
-        pair.network.run(for: .seconds(89))
+        // More packets while the series runs don't take its times away.
+        for _ in 0..<89 {
+            pair.laptop.send([1])
+            pair.network.run(for: .seconds(1))
+        }
         let first = pair.network.times(type: 1, from: pair.laptop.address, since: start)
         #expect((17...18).contains(first.count))
         let gaps = zip(first.dropFirst(), first).map { ($0 - $1).inSeconds }
@@ -188,7 +191,7 @@ import WireGuardCore
         }
         for node in [pair.laptop, pair.gateway] {
             let times = pair.network.times(type: 1, from: node.address)
-            #expect(times.count > 1)
+            #expect(!times.isEmpty)
             #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 >= .seconds(5) })
         }
     }
