@@ -105,3 +105,23 @@ package enum SessionsCalls {
         }
     }
 }
+
+extension SessionsCalls.Event {
+    private enum CodingKeys: String, CodingKey {
+        case sequence, time, kind, identifier, name, status, reason, error, snapshot
+    }
+
+    /// Every key stands in the document, `null` where there is nothing to say.
+    package func encode(to encoder: any Encoder) throws {
+        var c = encoder.container(keyedBy: CodingKeys.self)
+        try c.encode(sequence, forKey: .sequence)
+        try c.encode(time, forKey: .time)
+        try c.encode(kind, forKey: .kind)
+        try c.encode(identifier, forKey: .identifier)
+        try c.encode(name, forKey: .name)
+        try c.encode(status, forKey: .status)
+        try c.encode(reason, forKey: .reason)
+        try c.encode(error, forKey: .error)
+        try c.encode(snapshot, forKey: .snapshot)
+    }
+}

@@ -134,7 +134,7 @@ class Lab:
 
     def __init__(self, name="t"):
         self.prefix = f"tl{os.getpid() % 100000}{name[:2]}{next(_serial)}-"
-        self.folder = Path(tempfile.mkdtemp(prefix="tunneld-lab-"))
+        self.folder = Path(tempfile.mkdtemp(prefix=f"tunneld-lab-{os.getpid()}-"))
         os.chmod(self.folder, 0o755)
         self.namespaces = []
         self.processes = []
