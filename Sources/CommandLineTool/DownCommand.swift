@@ -50,9 +50,9 @@ struct DownCommand {
         } else if running.isEmpty {
             try context.console.print("No tunnel is up.")
         }
-        for denial in denials { context.console.note("\(denial.message) It stays up.") }
         // Some were stopped: all that this person may stop are down. None was: then that is the failure.
         if let denial = denials.first, denials.count == running.count { throw denial }
+        for denial in denials { context.console.note("\(denial.message) It stays up.") }
         return try finish(left)
     }
 
@@ -79,16 +79,30 @@ struct DownCommand {
                     continue
                 }
                 waiting[identifier] = nil
-                if !context.console.json { try context.console.print("\(view.name, .bold) is down.") }
+                try tellDown(view)
                 if waiting.isEmpty { return [] }
             case .lost(let error): throw error
-            case .alarm: return Array(waiting.values)
+            case .alarm: return try await stillRunning(waiting)
             case .interrupted:
                 context.console.note("Stopped waiting; the stop goes on.")
                 return []
             }
         }
         return Array(waiting.values)
+    }
+
+    /// Reads the state, so that nothing untrue is said of a tunnel whose end wasn't told.
+    private func stillRunning(_ waiting: [String: SessionView]) async throws -> [SessionView] {
+        let sessions = try await context.daemon.status()
+        let left = sessions.filter { waiting[$0.identifier]?.session == $0.session && $0.isRunning }
+        for view in waiting.values where !left.contains(where: { $0.identifier == view.identifier }) {
+            try tellDown(view)
+        }
+        return left
+    }
+
+    private func tellDown(_ view: SessionView) throws {
+        if !context.console.json { try context.console.print("\(view.name, .bold) is down.") }
     }
 
     private func finish(_ left: [SessionView]) throws -> ExitCode {

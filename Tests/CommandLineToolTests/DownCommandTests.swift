@@ -36,6 +36,24 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `a tunnel that doesn't come down is a failure, one whose end wasn't told isn't`() async throws {
+        let fake = try await fake(Samples.connected(), Samples.connected(Samples.office, "office"))
+        fake.update { state in
+            state.onStop = { fake, identifier in
+                guard identifier == Samples.office else { return }
+                fake.update { $0.sessions[1].takeDown() }
+            }
+        }
+        async let untold = Ran.tunnelctl("down", "office", socket: fake.socket)
+        let stuck = await Ran.tunnelctl("down", "home", socket: fake.socket)
+        #expect(stuck.code == .failed)
+        #expect(stuck.errors.contains("home isn't down yet."))
+        let down = await untold
+        #expect(down.code == .done)
+        #expect(down.output == "office is down.\n")
+        await fake.stop()
+    }
+
     @Test func `a prefix is never taken`() async throws {
         let fake = try await fake(Samples.connected())
         let ran = await Ran.tunnelctl("down", "hom", socket: fake.socket)
@@ -61,11 +79,16 @@ import Testing
     }
 
     @Test func `what may not be stopped stays up, which is told; it is a failure where it is all`() async throws {
-        let fake = try await fake(Samples.connected())
-        fake.update { $0.errors["Stop"] = ControlError(.permissionDenied, "Can't stop home.") }
-        let ran = await Ran.tunnelctl("down", "--all", socket: fake.socket)
-        #expect(ran.code == .noPermission)
-        #expect(ran.errors.contains("Can't stop home. It stays up."))
+        let fake = try await fake(Samples.connected(), Samples.connected(Samples.office, "office"))
+        let denial = ControlError(.permissionDenied, "Can't stop home.")
+        fake.update { $0.denied = [Samples.home: denial] }
+        let some = await Ran.tunnelctl("down", "--all", socket: fake.socket)
+        #expect(some.code == .done)
+        #expect(some.output == "office is down.\n")
+        #expect(some.errors == "tunnelctl: Can't stop home. It stays up.\n")
+        let all = await Ran.tunnelctl("down", "--all", socket: fake.socket)
+        #expect(all.code == .noPermission)
+        #expect(all.errors == "tunnelctl: Can't stop home.\n")
         await fake.stop()
     }
 

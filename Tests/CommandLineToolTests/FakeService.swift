@@ -47,6 +47,9 @@ enum FakeService {
         service.on("org.tunneld.Sessions.Stop") { (parameters: SessionsCalls.StopParameters, _) in
             let fake = try box.get()
             try fake.called("Stop")
+            if let denial = fake.update({ $0.denied[parameters.identifier] }) {
+                throw VarlinkError(denial.varlinkName, denial)
+            }
             let onStop = fake.update { $0.onStop }
             onStop(fake, parameters.identifier)
             return NoParameters()

@@ -13,6 +13,8 @@ final class FakeTunneld: Sendable {
         var configurations: [Configuration] = []
         /// What a method ("Start") fails with.
         var errors: [String: ControlError] = [:]
+        /// Whose stop is refused.
+        var denied: [String: ControlError] = [:]
         /// What happens behind a start that was accepted; the reply comes from here, too.
         var onStart: @Sendable (FakeTunneld, String) -> SessionsCalls.StartReply = { _, _ in
             SessionsCalls.StartReply(session: "s1", alreadyRunning: false)
