@@ -109,6 +109,14 @@ let tests: [Target] = [
         ],
         fixtures: true
     ),
+    test(
+        "ControlDaemon",
+        [
+            "ControlAPI", "HostNetwork", "Journal", "Keychain", "LinuxSystem", "NetworkTypes", "VarlinkCore",
+            "VarlinkSocket",
+        ],
+        fixtures: true
+    ),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
     test("Netlink", ["CShims"]),
     test(

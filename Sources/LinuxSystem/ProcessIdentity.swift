@@ -20,7 +20,9 @@ package struct ProcessIdentity: Hashable, Sendable {
     /// A descriptor of exactly this process; nil where it has ended.
     package func open() -> ProcessDescriptor? {
         // The number may pass to another process between opening and reading, but not after opening.
-        guard let process = try? ProcessDescriptor(pid: pid), ProcessIdentity(reading: pid) == self else { return nil }
+        guard let process = try? ProcessDescriptor(pid: pid), ProcessIdentity(reading: pid) == self,
+            !process.hasEnded
+        else { return nil }
         return process
     }
 

@@ -13,6 +13,7 @@ package final class Daemon: Sendable {
     private let server: VarlinkServer
     private let locks: [LockFile]
     private let monitor: NetworkMonitor?
+    private let tunnels: Tunnels
 
     /// Takes the directories, goes on with what an earlier tunneld left, and serves.
     ///
@@ -64,13 +65,14 @@ package final class Daemon: Sendable {
         let monitor = watch(network, tunnels, log)
         let server = VarlinkServer(service) { incident in log.info("A client was in the way: \(incident)") }
         await server.listen(on: try listen(directories))
-        return Daemon(server: server, locks: locks, monitor: monitor)
+        return Daemon(server: server, locks: locks, monitor: monitor, tunnels: tunnels)
     }
 
-    private init(server: VarlinkServer, locks: [LockFile], monitor: NetworkMonitor?) {
+    private init(server: VarlinkServer, locks: [LockFile], monitor: NetworkMonitor?, tunnels: Tunnels) {
         self.server = server
         self.locks = locks
         self.monitor = monitor
+        self.tunnels = tunnels
     }
 
     /// Closes the control socket.
@@ -79,6 +81,7 @@ package final class Daemon: Sendable {
     package func stop() async {
         monitor?.cancel()
         await server.stop()
+        await tunnels.abandonAll()
         for lock in locks { lock.release() }
     }
 

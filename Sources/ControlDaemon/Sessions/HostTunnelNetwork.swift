@@ -105,6 +105,17 @@ package struct HostTunnelNetwork: TunnelNetwork {
 
     package func revert(_ journal: NetworkJournal) async -> [String] { await host.revert(journal).report.failed }
 
+    package func removeDevice(named name: String) async -> [String] {
+        do {
+            // The name says whose it is; another kind of link that has it by chance is left alone.
+            guard let link = try await host.link(named: name), link.kind == "tun" else { return [] }
+            try await host.deleteLink(index: link.index)
+            return []
+        } catch {
+            return ["interface \(name): \(error)"]
+        }
+    }
+
     package func counters(of interface: InterfaceIdentity) async -> LinkStatistics? {
         guard let link = try? await host.link(index: interface.index), link.name == interface.name else { return nil }
         return link.statistics

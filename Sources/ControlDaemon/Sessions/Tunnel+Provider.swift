@@ -98,9 +98,9 @@ extension Tunnel {
 
     private func keepTimestamp(_ timestamp: String?) {
         guard let timestamp else { return }
+        let known = live?.keptTimestamp
         do throws(SystemError) {
-            // In two steps: an assignment through `live?` holds `live` while its right side is computed.
-            let kept = try services.timestamps.keep(timestamp, of: identifier, known: live?.keptTimestamp)
+            let kept = try services.timestamps.keep(timestamp, of: identifier, known: known)
             live?.keptTimestamp = kept
         } catch {
             log.warning("The last timestamp can't be kept, going on: \(error)")

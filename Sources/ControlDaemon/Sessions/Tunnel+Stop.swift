@@ -15,11 +15,8 @@ extension Tunnel {
     func tearDown(_ session: String) async {
         guard let live, live.session == session else { return }
         await endProvider(graceful: true)
-        var remains: [String] = []
-        if !live.record.network.isEmpty || live.record.interface != nil {
-            remains = await services.network.revert(self.live?.record.network ?? live.record.network)
-        }
-        if let socket = live.record.wgSocket { WGSocket.remove(socket) }
+        let remains = await revertNetwork()
+        if let socket = self.live?.record.wgSocket { WGSocket.remove(socket) }
         await services.launcher.clear(identifier, user: self.live?.record.user)
         if remains.isEmpty {
             do { try services.journal.remove(identifier) } catch {
@@ -29,6 +26,14 @@ extension Tunnel {
             log.error("Not everything could be taken back: \(remains.joined(separator: "; "))")
         }
         await services.store.unpin(by: session)
+    }
+
+    private func revertNetwork() async -> [String] {
+        guard let record = live?.record else { return [] }
+        if record.network.interface == nil, let name = record.interface {
+            return await services.network.removeDevice(named: name)
+        }
+        return record.network.isEmpty ? [] : await services.network.revert(record.network)
     }
 
     /// Ends the provider's process, for certain.

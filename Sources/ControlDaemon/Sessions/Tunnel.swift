@@ -72,13 +72,21 @@ package actor Tunnel {
         await withCheckedContinuation { idleWaiters.append($0) }
     }
 
+    /// Lets go of the provider, which goes on.
+    package func abandon() async {
+        live?.watch?.cancel()
+        for reader in live?.readers ?? [] { reader.cancel() }
+        await live?.connection?.close()
+        live = nil
+    }
+
     // MARK: What an earlier tunneld left
 
     /// Goes on with a session whose provider lives.
     func adopt(_ state: ProviderState, statusBefore: TunnelStatus, since: Timestamp) {
         guard let live else { return }
         self.since = since
-        machine.adopt(session: live.session, state)
+        machine.adopt(session: live.session, state, statusBefore: statusBefore)
         if machine.condition.status != statusBefore { self.since = .now() }
         tell(isNews: machine.condition.status != statusBefore)
     }
@@ -155,7 +163,9 @@ package actor Tunnel {
     /// Any failure as a `ControlError`, with the reason for the process's end where there is one.
     private func outcome(_ body: () async throws -> Void) async -> Result<Void, ControlError> {
         do {
-            return .success(try await body())
+            try await body()
+            // It may have ended meanwhile, and nobody will be told of that again.
+            return endOfProvider(after: nil).map { .failure($0) } ?? .success(())
         } catch let error as ControlError {
             return .failure(endOfProvider(after: error) ?? error)
         } catch {

@@ -70,6 +70,8 @@ package struct TunnelMachine: Sendable {
     package private(set) var phase = Phase.idle
     package private(set) var condition = Condition()
     private var losses: [Instant] = []
+    /// Whether a peer has answered in this session: from then on, waiting for one is reasserting.
+    private var wasConnected = false
 
     package init() {}
 
@@ -104,8 +106,9 @@ package struct TunnelMachine: Sendable {
     }
 
     /// Goes on with a session that an earlier tunneld began, from what its provider says.
-    package mutating func adopt(session: String, _ state: ProviderState) {
+    package mutating func adopt(session: String, _ state: ProviderState, statusBefore: TunnelStatus) {
         guard phase == .idle else { return }
+        wasConnected = statusBefore == .connected || statusBefore == .reasserting
         phase = .ready(session: session)
         condition.session = session
         condition.error = nil
@@ -154,6 +157,7 @@ package struct TunnelMachine: Sendable {
     private mutating func begin(_ session: String) -> [Effect] {
         phase = .starting(session: session)
         losses = []
+        wasConnected = false
         condition = Condition()
         condition.status = .connecting
         condition.stage = .launching
@@ -182,8 +186,10 @@ package struct TunnelMachine: Sendable {
     }
 
     private mutating func show(_ state: ProviderState) {
+        if state.status == .connected { wasConnected = true }
         switch state.status {
-        case .connecting, .connected, .reasserting: condition.status = state.status
+        case .connecting: condition.status = wasConnected ? .reasserting : .connecting
+        case .connected, .reasserting: condition.status = state.status
         // On its way down without our having asked: its end will be noticed.
         case .disconnecting, .disconnected, .invalid: condition.status = .reasserting
         }

@@ -25,6 +25,10 @@ package protocol TunnelNetwork: Sendable {
     ///
     /// - Returns: what could not be removed, in words.
     func revert(_ journal: NetworkJournal) async -> [String]
+    /// Removes a device whose number was never learnt.
+    ///
+    /// - Returns: what could not be removed, in words.
+    func removeDevice(named name: String) async -> [String]
     /// The interface's counters now; nil where it is gone.
     func counters(of interface: InterfaceIdentity) async -> LinkStatistics?
     /// Looks a name up outside of all tunnels.

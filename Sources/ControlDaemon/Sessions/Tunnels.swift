@@ -30,6 +30,11 @@ package actor Tunnels {
         for tunnel in all.values { await tunnel.pathChanged() }
     }
 
+    /// Lets go of all providers, which go on.
+    package func abandonAll() async {
+        for tunnel in all.values { await tunnel.abandon() }
+    }
+
     /// Goes on with the sessions of an earlier tunneld, and takes back what is left of those that ended meanwhile.
     package func resumeAll() async throws {
         let (records, damaged) = try services.journal.records()

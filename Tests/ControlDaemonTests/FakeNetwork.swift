@@ -1,0 +1,111 @@
+import ControlAPI
+import Glibc
+import HostNetwork
+import LinuxSystem
+import Synchronization
+
+@testable import ControlDaemon
+
+/// A network that records what is asked of it, and changes nothing on the machine.
+final class FakeNetwork: TunnelNetwork {
+    struct State {
+        var calls: [String] = []
+        /// Interfaces that are there.
+        var devices: [String: UInt32] = [:]
+        var settings: NetworkSettingsDocument?
+        /// The call that fails.
+        var failing: String?
+        /// Whether to note that the journal on disk named a change before it was made.
+        var journalOnApply: NetworkJournal?
+    }
+
+    let state = Mutex(State())
+
+    var calls: [String] { state.withLock { $0.calls } }
+    var devices: [String: UInt32] { state.withLock { $0.devices } }
+
+    func fail(_ call: String?) { state.withLock { $0.failing = call } }
+
+    private func note(_ call: String) throws(ControlError) {
+        let fails = state.withLock { state in
+            state.calls.append(call)
+            return state.failing == call.split(separator: " ").first.map(String.init)
+        }
+        if fails { throw ControlError(.networkSettingsFailed, "The fake network can't \(call).") }
+    }
+
+    func interfaceName(for configuration: Configuration) async throws(ControlError) -> String {
+        try note("name")
+        return InterfaceName.candidate(name: configuration.name, identifier: configuration.identifier)
+    }
+
+    func makeDevice(_ name: String, owner: UInt32) async throws(ControlError) -> InterfaceIdentity {
+        try note("device")
+        state.withLock { $0.devices[name] = owner }
+        return InterfaceIdentity(index: 77, name: name)
+    }
+
+    func release(_ tun: SharedDescriptor) throws(ControlError) { try note("release") }
+
+    func openNode() throws(ControlError) -> SharedDescriptor {
+        try note("node")
+        return Self.nothing()
+    }
+
+    func openSockets(port: Int) throws(ControlError) -> TunnelSockets {
+        try note("sockets \(port)")
+        return TunnelSockets(ipv4: Self.nothing(), ipv6: nil, port: port == 0 ? 50_000 : port, note: "No IPv6.")
+    }
+
+    func apply(
+        _ settings: NetworkSettingsDocument,
+        to interface: InterfaceIdentity,
+        port: Int?,
+        journal: NetworkJournal,
+        record: @escaping @Sendable (NetworkJournal) throws -> Void
+    ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
+        try note("apply \(settings.addresses.joined(separator: ",")) \(port ?? 0)")
+        do {
+            try record(journal)
+        } catch {
+            throw ControlError(.networkSettingsFailed, "\(error)")
+        }
+        state.withLock { $0.settings = settings }
+        let applied = AppliedNetwork(
+            addresses: settings.addresses,
+            routes: settings.routes,
+            mtu: settings.mtu ?? 1420,
+            notes: []
+        )
+        return (applied, journal)
+    }
+
+    func revert(_ journal: NetworkJournal) async -> [String] {
+        try? note("revert")
+        return state.withLock { state in
+            if let interface = journal.interface { state.devices[interface.name] = nil }
+            return []
+        }
+    }
+
+    func removeDevice(named name: String) async -> [String] {
+        try? note("remove")
+        state.withLock { $0.devices[name] = nil }
+        return []
+    }
+
+    func counters(of interface: InterfaceIdentity) async -> LinkStatistics? {
+        var statistics = LinkStatistics()
+        statistics.receivedBytes = 11
+        return statistics
+    }
+
+    func resolve(_ name: String) async throws(ControlError) -> [String] {
+        try note("resolve")
+        return ["192.0.2.9"]
+    }
+
+    private static func nothing() -> SharedDescriptor {
+        SharedDescriptor(OwnedDescriptor(adopting: unsafe open("/dev/null", O_RDWR | O_CLOEXEC)))
+    }
+}

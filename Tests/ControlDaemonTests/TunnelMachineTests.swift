@@ -1,0 +1,245 @@
+import ControlAPI
+import NetworkTypes
+import Testing
+
+@testable import ControlDaemon
+
+@Suite struct TunnelMachineTests {
+    private var machine = TunnelMachine()
+    private let now = Instant(nanoseconds: 1_000_000_000_000)
+
+    // MARK: Start
+
+    @Test mutating func `a start is accepted and brings the session up`() {
+        let start = machine.start(session: "a")
+        #expect(start.session == "a" && !start.alreadyRunning)
+        #expect(start.effects == [.bringUp(session: "a")])
+        #expect(machine.condition.status == .connecting)
+        #expect(machine.condition.stage == .launching)
+        #expect(machine.condition.session == "a")
+    }
+
+    @Test mutating func `a start while running is the running session`() {
+        _ = machine.start(session: "a")
+        let again = machine.start(session: "b")
+        #expect(again.session == "a" && again.alreadyRunning && again.effects.isEmpty)
+        makeReady("a")
+        #expect(machine.start(session: "b").session == "a")
+    }
+
+    @Test mutating func `ready is connecting until the provider says connected`() {
+        _ = machine.start(session: "a")
+        #expect(take(.stage(.providerStarted), "a").isEmpty)
+        #expect(machine.condition.stage == .providerStarted)
+        #expect(take(.broughtUp(.success(state(.connecting, .handshakeSent))), "a").isEmpty)
+        #expect(machine.condition.status == .connecting)
+        #expect(machine.condition.stage == .handshakeSent)
+        _ = take(.reported(state(.connected, .answered)), "a")
+        #expect(machine.condition.status == .connected)
+        #expect(machine.condition.stage == .answered)
+    }
+
+    @Test mutating func `a provider that says connected before it is ready changes nothing`() {
+        _ = machine.start(session: "a")
+        _ = take(.reported(state(.connected, .answered)), "a")
+        #expect(machine.condition.status == .connecting)
+        #expect(machine.condition.stage == .launching)
+    }
+
+    @Test mutating func `a start that fails is undone and leaves its error`() {
+        _ = machine.start(session: "a")
+        #expect(take(.broughtUp(.failure(fault)), "a") == [.tearDown(session: "a")])
+        #expect(machine.condition.status == .disconnecting)
+        #expect(take(.tornDown, "a").isEmpty)
+        #expect(machine.condition.status == .disconnected)
+        #expect(machine.condition.session == nil)
+        #expect(machine.condition.error == fault)
+        _ = machine.start(session: "b")
+        #expect(machine.condition.error == nil)
+    }
+
+    @Test mutating func `a start that takes too long says where it hung`() {
+        _ = machine.start(session: "a")
+        #expect(take(.timeLimit(step: "make the interface", seconds: 60), "a") == [.tearDown(session: "a")])
+        #expect(machine.condition.error?.name == .timedOut)
+        #expect(machine.condition.error?.reason == "It hung while it was to make the interface.")
+        #expect(take(.broughtUp(.success(nil)), "a").isEmpty)
+        #expect(machine.condition.status == .disconnecting)
+    }
+
+    @Test mutating func `the limit of a start has no say once the tunnel is ready`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        #expect(take(.timeLimit(step: "x", seconds: 60), "a").isEmpty)
+        #expect(machine.condition.status == .connected)
+    }
+
+    // MARK: Stop
+
+    @Test mutating func `a stop ends every state, without an error, and once`() {
+        let states: [(inout TunnelMachine) -> Void] = [
+            { _ = $0.start(session: "a") },
+            {
+                _ = $0.start(session: "a")
+                _ = $0.handle(.broughtUp(.success(nil)), of: "a", now: .zero)
+            },
+            {
+                _ = $0.start(session: "a")
+                _ = $0.handle(.broughtUp(.success(nil)), of: "a", now: .zero)
+                _ = $0.handle(.providerLost(ControlError(.providerFailed, "x")), of: "a", now: .zero)
+            },
+        ]
+        for reach in states {
+            var machine = TunnelMachine()
+            reach(&machine)
+            #expect(machine.stop(session: nil) == [.tearDown(session: "a")])
+            #expect(machine.stop(session: nil).isEmpty)
+            #expect(machine.condition.status == .disconnecting)
+            _ = machine.handle(.tornDown, of: "a", now: .zero)
+            #expect(machine.condition == TunnelMachine.Condition())
+            #expect(machine.stop(session: nil).isEmpty)
+        }
+    }
+
+    @Test mutating func `an old stop doesn't end a newer session`() {
+        _ = machine.start(session: "b")
+        makeReady("b")
+        #expect(machine.stop(session: "a").isEmpty)
+        #expect(machine.condition.status == .connected)
+        #expect(machine.stop(session: "b") == [.tearDown(session: "b")])
+    }
+
+    @Test mutating func `a start while stopping begins when the old session has ended`() {
+        _ = machine.start(session: "a")
+        _ = machine.stop(session: nil)
+        let start = machine.start(session: "b")
+        #expect(start.session == "b" && !start.alreadyRunning && start.effects.isEmpty)
+        #expect(machine.start(session: "c").session == "b")
+        #expect(machine.condition.status == .disconnecting)
+        #expect(take(.tornDown, "a") == [.bringUp(session: "b")])
+        #expect(machine.condition.status == .connecting)
+    }
+
+    @Test mutating func `a start that waits can be stopped, but not by a stop of the old session`() {
+        _ = machine.start(session: "a")
+        _ = machine.stop(session: nil)
+        _ = machine.start(session: "b")
+        #expect(machine.stop(session: "a").isEmpty)
+        #expect(machine.phase == .stopping(session: "a", next: "b"))
+        #expect(machine.stop(session: "b").isEmpty)
+        #expect(take(.tornDown, "a").isEmpty)
+        #expect(machine.condition.status == .disconnected)
+    }
+
+    @Test mutating func `what comes of a session that is over changes nothing`() {
+        _ = machine.start(session: "b")
+        makeReady("b")
+        let before = machine.condition
+        for event: TunnelMachine.Event in [
+            .stage(.launching), .broughtUp(.failure(fault)), .relaunched(.failure(fault)), .providerLost(fault),
+            .timeLimit(step: "x", seconds: 1), .retryDue, .tornDown, .reported(state(.connecting, .handshakeSent)),
+        ] {
+            #expect(take(event, "a").isEmpty)
+            #expect(machine.condition == before)
+        }
+    }
+
+    // MARK: Loss of the provider
+
+    @Test mutating func `a lost provider is replaced at once, and the status says so`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        #expect(take(.providerLost(fault), "a") == [.relaunch(session: "a")])
+        #expect(machine.condition.status == .reasserting)
+        #expect(machine.condition.reason == "It broke. Because.")
+        #expect(machine.condition.session == "a")
+        #expect(take(.relaunched(.success(state(.connected, .answered))), "a").isEmpty)
+        #expect(machine.condition.status == .connected)
+        #expect(machine.condition.reason == nil)
+    }
+
+    @Test mutating func `a session that was connected is reasserting until it is again`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        _ = take(.providerLost(fault), "a")
+        _ = take(.relaunched(.success(state(.connecting, .handshakeSent))), "a")
+        #expect(machine.condition.status == .reasserting)
+        _ = take(.reported(state(.connected, .answered)), "a")
+        #expect(machine.condition.status == .connected)
+    }
+
+    @Test mutating func `a provider that says that it can't go on is lost`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        var failed = state(.connected, .answered)
+        failed.phase = .failed
+        failed.error = fault
+        #expect(take(.reported(failed), "a") == [.relaunch(session: "a")])
+        // Its process ends a moment later; that is the same loss.
+        #expect(take(.providerLost(fault), "a").isEmpty)
+    }
+
+    @Test mutating func `replacing backs off, and ends after five losses within a minute`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        #expect(take(.providerLost(fault), "a") == [.relaunch(session: "a")])
+        let delays: [Interval] = [.milliseconds(250), .seconds(1), .seconds(2)]
+        for delay in delays {
+            #expect(take(.relaunched(.failure(fault)), "a") == [.retry(session: "a", after: delay)])
+            #expect(take(.retryDue, "a") == [.relaunch(session: "a")])
+        }
+        #expect(take(.relaunched(.failure(fault)), "a") == [.tearDown(session: "a")])
+        #expect(machine.condition.status == .disconnecting)
+        #expect(machine.condition.error?.message == "The tunnel's provider ended 5 times within 60 seconds.")
+        #expect(machine.condition.error?.reason == "It broke. Because.")
+    }
+
+    @Test mutating func `losses far apart never end a session`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        for minute in 1...20 {
+            let time = now + .seconds(16 * minute)
+            let effects = machine.handle(.providerLost(fault), of: "a", now: time)
+            #expect(!effects.contains(.tearDown(session: "a")))
+            _ = machine.handle(.relaunched(.success(nil)), of: "a", now: time)
+        }
+    }
+
+    @Test mutating func `a provider that dies while the tunnel is started fails the start`() {
+        _ = machine.start(session: "a")
+        #expect(take(.providerLost(fault), "a") == [.tearDown(session: "a")])
+        #expect(machine.condition.error == fault)
+    }
+
+    // MARK: Adoption
+
+    @Test mutating func `an adopted session shows what its provider says, and invents nothing`() {
+        var reasserting = state(.reasserting, .answered)
+        reasserting.reason = "Silence."
+        machine.adopt(session: "a", reasserting, statusBefore: .connected)
+        #expect(machine.condition.status == .reasserting)
+        #expect(machine.condition.reason == "Silence.")
+        #expect(machine.condition.session == "a")
+        #expect(machine.stop(session: "a") == [.tearDown(session: "a")])
+    }
+
+    @Test mutating func `a session that could not be gone on with leaves its error`() {
+        machine.fail(fault)
+        #expect(machine.condition.status == .disconnected)
+        #expect(machine.condition.error == fault)
+    }
+
+    private let fault = ControlError(.providerFailed, "It broke.", reason: "Because.")
+
+    private func state(_ status: TunnelStatus, _ stage: StartStage) -> ProviderState {
+        ProviderState(phase: .ready, status: status, stage: stage)
+    }
+
+    private mutating func makeReady(_ session: String) {
+        _ = take(.broughtUp(.success(state(.connected, .answered))), session)
+    }
+
+    private mutating func take(_ event: TunnelMachine.Event, _ session: String) -> [TunnelMachine.Effect] {
+        machine.handle(event, of: session, now: now)
+    }
+}

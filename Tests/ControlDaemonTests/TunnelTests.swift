@@ -1,0 +1,259 @@
+import ControlAPI
+import Glibc
+import Keychain
+import LinuxSystem
+import NetworkTypes
+import Testing
+
+@testable import ControlDaemon
+
+/// Sessions with a real provider process that carries nothing.
+@Suite(.timeLimit(.minutes(2))) struct TunnelTests {
+    @Test func `a session goes from start to connected and leaves nothing after its stop`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        let start = await tunnel.start(configuration)
+        #expect(!start.alreadyRunning)
+        #expect(try await witness.statuses(until: .connected) == [.connecting, .connected])
+
+        let view = await tunnel.view(of: configuration)
+        #expect(view.status == .connected && view.stage == .answered)
+        #expect(view.session == start.session)
+        #expect(view.interface == InterfaceName.candidate(name: "home", identifier: configuration.identifier))
+        #expect(view.addresses == ["192.0.2.1/32"] && view.routes == ["198.51.100.0/24"] && view.mtu == 1400)
+        #expect(view.listenPort == 50_000)
+        #expect(view.peers.map(\.publicKey) == ["a"])
+        #expect(view.counters?.receivedBytes == 11)
+        #expect(view.notes.contains("No IPv6."))
+        #expect(view.notes.contains("descriptors secrets tun-node udp4 wg"))
+        #expect(view.notes.contains("secrets 1"))
+        let process = try #require(view.providerProcess)
+        #expect(bench.providerProcesses == [Int32(process)])
+
+        await tunnel.stop(session: nil)
+        #expect(try await witness.statuses(until: .disconnected) == [.disconnecting, .disconnected])
+        await tunnel.idle()
+        #expect(bench.leftovers.isEmpty)
+        #expect(bench.providerProcesses.isEmpty)
+        let after = await tunnel.view(of: configuration)
+        #expect(after.session == nil && after.lastDisconnectError == nil && after.interface == nil)
+    }
+
+    @Test func `the provider runs as the device's owner, without privileges, and can't read the state`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        let process = try #require(await tunnel.view(of: configuration).providerProcess)
+        let status = try FileSystem.contents(ofFile: "/proc/\(process)/status", limit: 1 << 16)
+        let privileges = try #require(ThreadPrivileges(parsing: String(decoding: status, as: UTF8.self)))
+        #expect(privileges.faults.isEmpty)
+        let user = try #require(bench.network.devices.values.first)
+        #expect(privileges.users == [user, user, user, user])
+        #expect(ProviderUser.range.contains(user))
+        let environment = try FileSystem.contents(ofFile: "/proc/\(process)/environ", limit: 1 << 16)
+        #expect(String(decoding: environment, as: UTF8.self).contains("TUNNEL_ID=\(configuration.identifier)"))
+        await end(tunnel)
+    }
+
+    @Test(
+        arguments: [
+            ("refuse start", "The fake doesn't want to.", ControlError.Name.providerFailed),
+            ("exit in start", "The tunnel's provider ended.", .providerFailed),
+        ]
+    )
+    func `a provider that fails the start leaves its error and nothing else`(
+        behaviour: String,
+        message: String,
+        name: ControlError.Name
+    ) async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: [behaviour])
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = await tunnel.start(configuration)
+        #expect(try await witness.statuses(until: .disconnected) == [.connecting, .disconnecting, .disconnected])
+        let error = try #require(await tunnel.view(of: configuration).lastDisconnectError)
+        #expect(error.message == message)
+        #expect(error.name == name)
+        if behaviour == "exit in start" { #expect(error.reason?.contains("exited with status 3") == true) }
+        await tunnel.idle()
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+    }
+
+    @Test(arguments: ["name", "device", "sockets", "node", "release", "apply"])
+    func `a network that fails the start is taken back whole`(call: String) async throws {
+        let bench = try Bench()
+        bench.network.fail(call)
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = await tunnel.start(configuration)
+        _ = try await witness.statuses(until: .disconnected)
+        #expect(await tunnel.view(of: configuration).lastDisconnectError?.name == .networkSettingsFailed)
+        await tunnel.idle()
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+        // The next start works, in a new process.
+        bench.network.fail(nil)
+        try await start(tunnel, configuration, bench)
+        await end(tunnel)
+    }
+
+    @Test func `a start that hangs is ended at its limit, and the error says where`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["hang in start"])
+        let tunnel = Tunnel(configuration, bench.services(startTimeout: .seconds(1)))
+        let witness = Witness(bench.hub)
+        _ = await tunnel.start(configuration)
+        _ = try await witness.statuses(until: .disconnected)
+        let error = try #require(await tunnel.view(of: configuration).lastDisconnectError)
+        #expect(error.name == .timedOut)
+        await tunnel.idle()
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+    }
+
+    @Test func `a stop while starting ends the start, and a provider that ignores it is killed`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["hang in start", "ignore stop"])
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = await tunnel.start(configuration)
+        _ = try await witness.event { $0.snapshot?.stage == .providerStarted }
+        await tunnel.stop(session: nil)
+        #expect(try await witness.statuses(until: .disconnected) == [.disconnecting, .disconnected])
+        await tunnel.idle()
+        #expect(await tunnel.view(of: configuration).lastDisconnectError == nil)
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+    }
+
+    @Test func `a secret that is gone fails the start and leaves the configuration`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        for reference in StoreContents.references(in: configuration) { try bench.keychain.remove(reference) }
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = await tunnel.start(configuration)
+        _ = try await witness.statuses(until: .disconnected)
+        #expect(await tunnel.view(of: configuration).lastDisconnectError?.name == .secretUnavailable)
+        #expect(await bench.store.configuration(configuration.identifier) == configuration)
+    }
+
+    @Test func `a killed provider is replaced on the same descriptors, with what it had told`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        let before = await tunnel.view(of: configuration)
+        let witness = Witness(bench.hub)
+        kill(Int32(try #require(before.providerProcess)), SIGKILL)
+        let lost = try await witness.event { $0.status == .reasserting }
+        #expect(lost.reason?.contains("was ended by signal 9 (Killed)") == true)
+        #expect(!bench.network.devices.isEmpty, "the interface stays")
+        _ = try await witness.statuses(until: .connected)
+
+        let after = await tunnel.view(of: configuration)
+        #expect(after.session == before.session && after.interface == before.interface)
+        #expect(after.providerProcess != before.providerProcess)
+        #expect(after.notes.contains("descriptors secrets tun udp4 wg"))
+        #expect(after.notes.contains("timestamp 400000006955b9000a0b0c0d"))
+        #expect(after.notes.contains(#"hints {"a": "192.0.2.7:7"}"#))
+        #expect(bench.network.calls.filter { $0 == "device" }.count == 1)
+        await end(tunnel)
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+    }
+
+    @Test func `a provider that dies again and again ends the session`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["die when ready"])
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = await tunnel.start(configuration)
+        _ = try await witness.statuses(until: .disconnected)
+        let error = try #require(await tunnel.view(of: configuration).lastDisconnectError)
+        #expect(error.message == "The tunnel's provider ended 5 times within 60 seconds.")
+        await tunnel.idle()
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+    }
+
+    @Test func `what a provider asks for is supplied`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["resolve", "ask for sockets"])
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        for _ in 0..<1000
+        where await tunnel.view(of: configuration).notes.count(where: { $0.hasPrefix("supplied") }) < 2 {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        let view = await tunnel.view(of: configuration)
+        #expect(view.notes.contains("supplied 1 ['192.0.2.9'] None None None"))
+        #expect(view.notes.contains("supplied 2 None 4242 ['udp4'] None"))
+        #expect(view.listenPort == 4242)
+        await end(tunnel)
+    }
+
+    @Test func `a saved change is applied live, or waits where the provider refuses`() async throws {
+        let bench = try Bench()
+        var configuration = try await bench.save(more: ["addresses": ["192.0.2.1/32"]])
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        configuration = changed(configuration, ["addresses": ["192.0.2.2/32"]])
+        configuration.generation += 1
+        await tunnel.update(configuration)
+        var view = await tunnel.view(of: configuration)
+        #expect(view.addresses == ["192.0.2.2/32"] && view.generation == 2 && !view.newerConfigurationWaiting)
+        #expect(view.notes.contains("updated"))
+        await end(tunnel)
+
+        configuration = changed(configuration, ["behave": ["refuse update"]])
+        try await start(tunnel, configuration, bench)
+        configuration = changed(configuration, ["addresses": ["192.0.2.3/32"]])
+        configuration.generation += 1
+        await tunnel.update(configuration)
+        view = await tunnel.view(of: configuration)
+        #expect(view.addresses == ["192.0.2.2/32"] && view.generation == 2 && view.newerConfigurationWaiting)
+        await end(tunnel)
+    }
+
+    @Test func `name servers that a configuration asks for are said not to be applied`() async throws {
+        let bench = try Bench()
+        let dns: JSONValue = ["servers": ["192.0.2.53"], "searchDomains": [], "routeOnlyDomains": [], "applied": true]
+        let configuration = try await bench.save(more: ["dns": dns])
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        let view = await tunnel.view(of: configuration)
+        #expect(view.dns?.servers == ["192.0.2.53"] && view.dns?.applied == false)
+        #expect(view.notes.contains { $0.hasPrefix("DNS not applied: ") })
+        await end(tunnel)
+    }
+
+    @Test func `a change of the network is told to the provider`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        await tunnel.pathChanged()
+        #expect(await tunnel.view(of: configuration).notes.contains("path changed"))
+        await end(tunnel)
+    }
+
+    private func changed(_ configuration: Configuration, _ members: [String: JSONValue]) -> Configuration {
+        var result = configuration
+        let content = configuration.provider?.configuration.object ?? [:]
+        result.provider?.configuration = .object(content.merging(members) { $1 })
+        return result
+    }
+
+    private func start(_ tunnel: Tunnel, _ configuration: Configuration, _ bench: Bench) async throws {
+        let witness = Witness(bench.hub)
+        _ = await tunnel.start(configuration)
+        let event = try await witness.event { $0.status == .connected || $0.status == .disconnected }
+        try #require(event.status == .connected, "\(String(describing: event.error))")
+    }
+
+    private func end(_ tunnel: Tunnel) async {
+        await tunnel.stop(session: nil)
+        await tunnel.idle()
+    }
+}
