@@ -10,7 +10,7 @@ import LinuxSystem
 final class DeviceClient {
     let user: UInt32
     /// Nothing more will come, and everything is answered; or the connection is of no use any more.
-    var isFinished: Bool { isBroken || (inputEnded && !isBusy && output.count == 0) }
+    var isFinished: Bool { isBroken || ((inputEnded || isSpoiled) && !isBusy && output.count == 0) }
 
     private let socket: SharedDescriptor
     private let readSource: DescriptorSource
@@ -19,6 +19,8 @@ final class DeviceClient {
     private var output = WipedBuffer()
     private var isBusy = false
     private var inputEnded = false
+    /// What follows can't be told apart from an operation that was too large.
+    private var isSpoiled = false
     private var isBroken = false
 
     init(
@@ -50,16 +52,15 @@ final class DeviceClient {
 
     /// The next whole operation, unless the one before is still to be answered; one that can't be read is answered here.
     func nextOperation() -> DeviceOperation? {
-        while !isBusy, !isBroken, output.count == 0 {
+        while !isBusy, !isBroken, !isSpoiled, output.count == 0 {
             do throws(OperationError) {
                 guard let operation = try reader.next(zone: DeviceClient.zone) else { break }
                 isBusy = true
                 watch()
                 return operation
             } catch {
+                isSpoiled = error == .tooLarge
                 answer { $0.append(error.reply) }
-                // What follows one that is too large can't be told apart from it.
-                if error == .tooLarge { inputEnded = true }
             }
         }
         watch()
@@ -88,7 +89,7 @@ final class DeviceClient {
     }
 
     private func watch() {
-        if isBusy || output.count > 0 || inputEnded { readSource.suspend() } else { readSource.resume() }
+        if isBusy || output.count > 0 || inputEnded || isSpoiled { readSource.suspend() } else { readSource.resume() }
         if output.count > 0 { writeSource.resume() } else { writeSource.suspend() }
     }
 
