@@ -17,7 +17,7 @@ extension DeviceCore {
             return
         }
         if let pursuit = peer.pursuit {
-            if !pursuit.isForTraffic || hasHeard(peer, since: pursuit.wantedSince) {
+            if !pursuit.isForTraffic || isAnswered(peer, since: pursuit.wantedSince) {
                 peer.pursuit?.wantedSince = moment.now
             }
             peer.pursuit?.isForTraffic = true
@@ -139,8 +139,8 @@ extension DeviceCore {
         return sent > last
     }
 
-    func hasHeard(_ peer: PeerState<C>, since instant: Instant) -> Bool {
-        peer.lastHeard.map { $0 >= instant } ?? false
+    func isAnswered(_ peer: PeerState<C>, since instant: Instant) -> Bool {
+        peer.lastAnswer.map { $0 >= instant } ?? false
     }
 
     private mutating func jitter() -> Interval {

@@ -77,6 +77,7 @@ extension DeviceCore {
         peer.greatestLabel = label
         peer.lastInitiationHeard = moment.now
         peer.handshakeBytesReceived += UInt64(datagram.count)
+        // Heard, but no answer: it may call because it doesn't get what we send.
         heard(peer, from: source, at: moment, &actions)
 
         let localIndex = claimIndex(for: .session(identifier))
@@ -141,6 +142,7 @@ extension DeviceCore {
         indices[message.receiver] = .session(identifier)
         peer.handshakeBytesReceived += UInt64(datagram.count)
         heard(peer, from: source, at: moment, &actions)
+        peer.lastAnswer = moment.now
         install(keys, for: peer, at: moment, &actions)
         confirm(peer, at: moment, &actions)
     }
@@ -213,7 +215,6 @@ extension DeviceCore {
         _ actions: inout [DeviceAction]
     ) {
         peer.lastHeard = moment.now
-        peer.leftTrafficUnanswered = false
         guard source != peer.endpoint else { return }
         setLearned(source, of: peer, at: moment, &actions)
         actions.append(.endpointChanged(peer.identifier, source))

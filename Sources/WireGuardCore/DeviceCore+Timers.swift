@@ -41,7 +41,7 @@ extension DeviceCore {
         if let wipeAt = peer.wipeAt {
             if now >= wipeAt { forgetSessions(of: peer, &actions) } else { next.append(wipeAt) }
         }
-        let unanswered = sample.unansweredSince.flatMap { hasHeard(peer, after: $0) ? nil : $0 }
+        let unanswered = sample.unansweredSince.flatMap { isAnswered(peer, after: $0) ? nil : $0 }
         if let since = unanswered, peer.pursuit == nil {
             let due = since + Timing.unanswered
             if now >= due {
@@ -69,15 +69,17 @@ extension DeviceCore {
 
     private func takeNote(of sample: TrafficSample, _ peer: PeerState<C>) {
         if sample.lastDataSent != nil { peer.wasSentData = true }
-        guard let heard = sample.lastAnyReceived, heard > peer.lastHeard ?? .zero else { return }
-        peer.lastHeard = heard
+        guard let heard = sample.lastAnyReceived else { return }
+        peer.lastHeard = max(heard, peer.lastHeard ?? .zero)
+        guard heard > peer.lastAnswer ?? .zero else { return }
+        peer.lastAnswer = heard
         peer.leftTrafficUnanswered = false
         // A failed renewal is no failure of the peer; that the pre-shared keys differ stays true.
         if peer.failure != .answeredNotAuthentic { peer.failure = nil }
     }
 
-    private func hasHeard(_ peer: PeerState<C>, after instant: Instant) -> Bool {
-        peer.lastHeard.map { $0 > instant } ?? false
+    private func isAnswered(_ peer: PeerState<C>, after instant: Instant) -> Bool {
+        peer.lastAnswer.map { $0 > instant } ?? false
     }
 
     /// Asks for an empty packet where the peer's data has had no answer for 10 s.
@@ -133,13 +135,13 @@ extension DeviceCore {
         guard !peer.leftTrafficUnanswered, let pursuit = peer.pursuit, let firstAttempt = pursuit.firstAttempt else {
             return nil
         }
-        let waiting = pursuit.isForTraffic && !hasHeard(peer, after: pursuit.wantedSince) ? pursuit.wantedSince : nil
+        let waiting = pursuit.isForTraffic && !isAnswered(peer, after: pursuit.wantedSince) ? pursuit.wantedSince : nil
         guard let since = [unanswered, waiting].compactMap({ $0 }).min() else { return nil }
         let due = max(since + Timing.unanswered + Timing.rekeyTimeout, firstAttempt + Timing.rekeyTimeout)
         guard moment.now >= due else { return due }
         peer.leftTrafficUnanswered = true
         if peer.failure == nil { peer.failure = .silent }
-        actions.append(.tellWhenHeard(peer.identifier, after: peer.lastHeard ?? .zero))
+        actions.append(.tellWhenHeard(peer.identifier, after: peer.lastAnswer ?? .zero))
         return nil
     }
 }

@@ -37,6 +37,8 @@ final class PeerState<C: Cryptography> {
 
     // What is known of it.
     var lastHeard: Instant?
+    /// The last authentic message that shows that the peer gets what we send: any but an initiation.
+    var lastAnswer: Instant?
     var latestHandshake: Instant?
     /// Whether a handshake has ever been confirmed.
     var isConfirmed = false

@@ -53,8 +53,14 @@ package struct TrafficSample: Hashable, Sendable {
         if owedSince == nil { owedSince = now }
     }
 
-    /// A new session was installed: handshake messages went both ways, and they count as packets.
-    package mutating func noteInstalled(now: Instant) {
+    /// A new session was installed: handshake messages went out, and they count as packets.
+    ///
+    /// As initiator we had an answer; as responder we don't know yet whether ours arrives.
+    package mutating func noteInstalled(isInitiator: Bool, now: Instant) {
+        guard isInitiator else {
+            lastAnySent = now
+            return
+        }
         lastAnyReceived = now
         lastAnySent = now
         unansweredSince = nil

@@ -90,6 +90,25 @@ import WireGuardCore
         #expect((15...21).contains((change.time - start).inSeconds))
     }
 
+    @Test func `a peer that calls us while it gets nothing of ours leaves our data unanswered`() throws {
+        let pair = Pair()
+        pair.network.run(for: .seconds(1))
+        pair.network.blocks = { $0.destination == pair.gateway.address }
+        // Its data has no answer either, so it begins to call after 15 s.
+        pair.gateway.send([2])
+        pair.network.run(for: .seconds(1))
+        let start = pair.network.now
+        pair.laptop.send([1])
+        pair.network.run(for: .seconds(40))
+        #expect(pair.network.count(type: 1, from: pair.gateway.address, since: start) > 2)
+        let change = try #require(pair.laptop.verdicts.last)
+        #expect(change.verdict == .reasserting)
+        #expect((19.9...21).contains((change.time - start).inSeconds))
+        #expect(try #require(pair.laptop.report()?.lastHeard) > start)
+        pair.network.blocks = { _ in false }
+        #expect(pair.network.run(atMost: .seconds(10)) { pair.laptop.verdict == .connected })
+    }
+
     @Test func `any authentic packet of the old session makes it connected at once`() {
         let pair = Pair()
         pair.network.run(for: .seconds(1))

@@ -39,7 +39,7 @@ import WireGuardCore
         var sample = TrafficSample()
         sample.noteReceived(isData: true, bytes: 128, now: at(1))
         sample.noteSent(isData: true, bytes: 128, now: at(2))
-        sample.noteInstalled(now: at(3))
+        sample.noteInstalled(isInitiator: true, now: at(3))
         #expect(!sample.wantsTimer)
         #expect(sample.lastAnyReceived == at(3))
     }

@@ -50,7 +50,7 @@ extension PacketLoopEngine {
         }
         sessions[keys.localIndex] = pair
         peer.handshakeAsked = nil
-        peer.sample.noteInstalled(now: now)
+        peer.sample.noteInstalled(isInitiator: keys.isInitiator, now: now)
         touch(peer)
     }
 

@@ -205,7 +205,7 @@ final class SimulatedNode {
             guard let link = links[peer] else { return }
             _ = link.slots.install(SimulatedPair(keys), isInitiator: keys.isInitiator)
             link.asked = nil
-            link.sample.noteInstalled(now: network.now)
+            link.sample.noteInstalled(isInitiator: keys.isInitiator, now: network.now)
             if keys.isInitiator { sendSomething(peer, link) }
         case .endpointChanged(let peer, let endpoint):
             links[peer]?.endpoint = endpoint
