@@ -25,6 +25,7 @@ actor ProviderHost<Tunnel: TunnelProvider> {
     let controlDoor: ControlDoor
     let descriptorDoor: DescriptorDoor
     private var pacing = ReportPacing()
+    private var isReportScheduled = false
     private let end: @Sendable (Int32) -> Void
 
     /// How long a provider waits for its first successful `Start`: nobody may know of it any more.
@@ -104,13 +105,13 @@ actor ProviderHost<Tunnel: TunnelProvider> {
 
     /// Tells the state on, soon: never within the tunnel's own call, which may be half through a change.
     private func changed() {
-        let wasWaiting = pacing.deadline != nil
+        guard !isReportScheduled else { return }
+        isReportScheduled = true
         let now = Instant.now()
-        let isDue = pacing.changed(now: now)
-        guard isDue || !wasWaiting else { return }
-        let delay = isDue ? 0 : max(0, ((pacing.deadline ?? now) - now).nanoseconds)
+        let delay = pacing.changed(now: now) ? 0 : max(0, ((pacing.deadline ?? now) - now).nanoseconds)
         executor.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: delay))) { @Sendable [weak self] in
             self?.assumeIsolated { host in
+                host.isReportScheduled = false
                 _ = host.pacing.expire(now: .now())
                 host.reportState()
             }
