@@ -34,6 +34,8 @@ extension PacketLoopEngine {
 
     /// Takes a train apart.
     ///
+    /// It may change its session midway, and end in a handshake message.
+    ///
     /// - Returns: its length.
     private func take(_ train: shim_udp_train) -> Int {
         guard unsafe !train.truncated, unsafe train.segment > 0, unsafe train.length > 0 else {
@@ -41,70 +43,90 @@ extension PacketLoopEngine {
             return 0
         }
         let length = unsafe Int(train.length)
-        let segment = unsafe Int(train.segment)
-        var reader = unsafe TrainReader(source: train.source, ecn: train.ecn)
         var offset = 0
         while offset < length {
-            let size = min(segment, length &- offset)
-            unsafe take(train.buffer + offset, size, &reader)
-            offset &+= size
+            let datagram = unsafe train.datagram(at: offset)
+            switch DatagramKind(of: datagram) {
+            case .transport:
+                if let header = try? TransportHeader(parsing: datagram), let pair = sessions[header.receiver] {
+                    // At least this one datagram.
+                    offset = unsafe open(train, from: offset, pair, pair.peer, pair.opener)
+                    continue
+                }
+                counters.unknownSession &+= 1
+            case .initiation, .response, .cookieReply:
+                unsafe passOn(train, at: offset, datagram.byteCount)
+            case .malformed:
+                counters.malformed &+= 1
+            }
+            offset &+= datagram.byteCount
         }
         return length
     }
 
-    private func take(_ message: UnsafeMutableRawPointer, _ size: Int, _ reader: inout TrainReader) {
-        let datagram = unsafe MutableRawSpan(_unsafeStart: message, byteCount: size)
-        switch DatagramKind(of: datagram) {
-        case .transport:
-            guard let header = try? TransportHeader(parsing: datagram) else { return counters.malformed &+= 1 }
-            unsafe open(message, size, header, &reader)
-        case .initiation, .response, .cookieReply:
-            unsafe passOn(UnsafeRawBufferPointer(start: message, count: size), from: reader.source)
-        case .malformed:
-            counters.malformed &+= 1
-        }
-    }
-
-    private func passOn(_ message: UnsafeRawBufferPointer, from source: SocketAddress) {
-        guard let endpoint = source.endpoint, notices.add(.handshake(unsafe Array(message), from: endpoint)) else {
+    private func passOn(_ train: shim_udp_train, at offset: Int, _ size: Int) {
+        let bytes = unsafe Array(UnsafeRawBufferPointer(start: train.buffer + offset, count: size))
+        guard let endpoint = unsafe train.source.endpoint, notices.add(.handshake(bytes, from: endpoint)) else {
             return counters.handshakesDropped &+= 1
         }
     }
 
+    /// Opens the datagrams of one session that follow each other.
+    ///
+    /// The session's parts come as arguments, so that nothing is retained per packet.
+    ///
+    /// - Returns: where the first datagram stands that isn't one of them; at least one later than `start`.
     private func open(
-        _ message: UnsafeMutableRawPointer,
-        _ size: Int,
-        _ header: TransportHeader,
-        _ reader: inout TrainReader
-    ) {
-        if reader.index != header.receiver || reader.pair == nil {
-            reader.begin(header.receiver, sessions[header.receiver])
+        _ train: shim_udp_train,
+        from start: Int,
+        _ pair: LoopKeyPair,
+        _ peer: LoopPeer,
+        _ opener: TransportCipher
+    ) -> Int {
+        let index = pair.keys.localIndex
+        let length = unsafe Int(train.length)
+        let isExpired = pair.isExpired(now: now)
+        var isProven = false
+        var allowedSource: IPAddress?
+        var offset = start
+        while offset < length {
+            let datagram = unsafe train.datagram(at: offset)
+            guard DatagramKind(of: datagram) == .transport, let header = try? TransportHeader(parsing: datagram),
+                header.receiver == index
+            else { break }
+            let content = unsafe train.buffer + offset + TransportHeader.byteCount
+            offset &+= datagram.byteCount
+            guard !isExpired else {
+                counters.unknownSession &+= 1
+                continue
+            }
+            guard !pair.window.isOutOfReach(header.counter) else {
+                counters.replayed &+= 1
+                continue
+            }
+            let sealedLength = datagram.byteCount &- TransportHeader.byteCount
+            guard unsafe opener.open(inPlace: content, ciphertextLength: sealedLength, counter: header.counter) else {
+                counters.unauthentic &+= 1
+                continue
+            }
+            // After authentication, or a forged counter would shut out those that follow.
+            guard pair.window.accept(header.counter) else {
+                counters.replayed &+= 1
+                continue
+            }
+            if !isProven {
+                isProven = true
+                unsafe prove(pair, peer, train.source)
+            }
+            peer.receivedBytes &+= datagram.byteCount
+            guard header.plaintextLength > 0 else { continue }
+            peer.receivedData = true
+            unsafe deliver(content, header.plaintextLength, train.ecn, from: peer, &allowedSource)
         }
-        guard let pair = reader.pair else { return counters.unknownSession &+= 1 }
-        guard !pair.window.isOutOfReach(header.counter) else { return counters.replayed &+= 1 }
-        if !reader.isProven, pair.isExpired(now: now) { return counters.unknownSession &+= 1 }
-        let content = unsafe message + TransportHeader.byteCount
-        guard
-            unsafe pair.opener.open(
-                inPlace: content,
-                ciphertextLength: size &- TransportHeader.byteCount,
-                counter: header.counter
-            )
-        else { return counters.unauthentic &+= 1 }
-        // After authentication, or a forged counter would shut out those that follow.
-        guard pair.window.accept(header.counter) else { return counters.replayed &+= 1 }
-        let peer = unsafe pair.peer
-        if !reader.isProven {
-            reader.isProven = true
-            prove(pair, peer, reader.source)
-        }
-        peer.receivedBytes &+= size
-        guard header.plaintextLength > 0 else { return }
-        peer.receivedData = true
-        unsafe deliver(content, header.plaintextLength, from: peer, &reader)
+        return offset
     }
 
-    /// What the first authentic packet of a session in a train brings with it.
+    /// What the first authentic packet of a session in a train brings with it: its address is judged once.
     private func prove(_ pair: LoopKeyPair, _ peer: LoopPeer, _ source: SocketAddress) {
         touch(peer)
         if !peer.address.equals(source) {
@@ -121,21 +143,24 @@ extension PacketLoopEngine {
     }
 
     /// Hands an opened packet to the TUN device, if it may come from this peer.
+    ///
+    /// - Parameter allowedSource: a source address that has been found to be the peer's.
     private func deliver(
         _ packet: UnsafeMutableRawPointer,
         _ length: Int,
+        _ outerMark: UInt8,
         from peer: LoopPeer,
-        _ reader: inout TrainReader
+        _ allowedSource: inout IPAddress?
     ) {
         guard let header = unsafe IPHeader(parsing: RawSpan(_unsafeStart: packet, byteCount: length)) else {
             return counters.malformed &+= 1
         }
-        if reader.allowedSource != header.source {
+        if allowedSource != header.source {
             guard allowedIPs.owner(of: header.source) == peer.identifier else { return counters.wrongSource &+= 1 }
-            reader.allowedSource = header.source
+            allowedSource = header.source
         }
-        if reader.ecn != CongestionMark.notCapable {
-            guard let mark = CongestionMark.decapsulate(inner: header.ecn, outer: reader.ecn) else {
+        if outerMark != CongestionMark.notCapable {
+            guard let mark = CongestionMark.decapsulate(inner: header.ecn, outer: outerMark) else {
                 return counters.congested &+= 1
             }
             if mark != header.ecn { unsafe CongestionMark.set(mark, on: packet) }
@@ -145,28 +170,14 @@ extension PacketLoopEngine {
     }
 }
 
-/// What is known of the train under way: its session is looked up, and its address judged, once.
-///
-/// A train may change its session midway, and end in a handshake message.
-private struct TrainReader {
-    let source: SocketAddress
-    let ecn: UInt8
-    private(set) var index: UInt32 = 0
-    private(set) var pair: LoopKeyPair?
-    /// A packet under this session has opened.
-    var isProven = false
-    /// A source address that has been found to belong to the session's peer.
-    var allowedSource: IPAddress?
-
-    init(source: SocketAddress, ecn: UInt8) {
-        self.source = source
-        self.ecn = ecn
-    }
-
-    mutating func begin(_ index: UInt32, _ pair: LoopKeyPair?) {
-        self.index = index
-        self.pair = pair
-        isProven = false
-        allowedSource = nil
+extension shim_udp_train {
+    /// The datagram that begins at an offset below `length`; it is valid until the next reception.
+    @_lifetime(immortal)
+    fileprivate func datagram(at offset: Int) -> MutableRawSpan {
+        let size = unsafe min(Int(segment), Int(length) &- offset)
+        return unsafe _overrideLifetime(
+            MutableRawSpan(_unsafeStart: buffer + offset, byteCount: size),
+            copying: ()
+        )
     }
 }
