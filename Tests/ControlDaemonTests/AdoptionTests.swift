@@ -31,6 +31,7 @@ import Testing
         #expect(await tunnel.view(of: configuration).notes.contains("descriptors secrets tun udp4"))
         await tunnel.stop(session: nil)
         await tunnel.idle()
+        #expect(try await witness.statuses(until: .disconnected) == [.disconnecting, .disconnected])
         #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
     }
 

@@ -25,7 +25,7 @@ package actor Tunnel {
     /// When the status became what it is; nil before the first session.
     private var since: Timestamp?
     private var idleWaiters: [CheckedContinuation<Void, Never>] = []
-    /// The configuration for a session that begins when the present one has ended.
+    /// The configuration for a session that begins when the present one has ended; without one, that which ended.
     private var nextConfiguration: Configuration?
     /// A saved configuration that waits for the one being applied.
     var waitingUpdate: Configuration?
@@ -156,6 +156,8 @@ package actor Tunnel {
 
     private func finishTearDown(_ session: String) {
         setTimer(nil, session, nil)
+        // The end is told by the configuration that ran, also of a session that was adopted or renamed.
+        if case .stopping(_, next: nil) = machine.phase { nextConfiguration = live?.record.configuration }
         live = nil
         take(.tornDown, of: session)
     }
