@@ -1,3 +1,5 @@
+import FoundationEssentials
+
 /// Walks over JSON without making values of it: checks it, bounds it, and finds where the members of an object stand.
 ///
 /// A decoder runs afterwards, on text that is known to be JSON of a bearable depth and size.
@@ -9,11 +11,27 @@ package struct JSONScanner {
     /// How many values (keys not counted) a message may hold: a decoder needs up to some microseconds for each.
     package static let valueLimit = 250_000
 
-    private enum Container { case object, array }
+    /// A string, number, boolean or null: where it stands, and how one gets there: "peers[2].port".
+    struct Scalar: Equatable {
+        let path: String
+        let range: Range<Int>
+    }
+
+    private enum Kind { case object, array }
+
+    /// A container that isn't closed yet, and the member or element that is being read.
+    private struct Container {
+        let kind: Kind
+        var key = 0..<0
+        var index = 0
+    }
 
     private let bytes: [UInt8]
     private var position = 0
     private var values = 0
+    private var scalars: [Scalar] = []
+    /// How many scalars are to be noted.
+    private var scalarLimit = 0
 
     /// - Throws: `notUTF8` with the offset.
     package init(_ bytes: [UInt8]) throws(MessageError) {
@@ -35,7 +53,7 @@ package struct JSONScanner {
             repeat {
                 let key = try scanKey()
                 let begin = position
-                try skipValue(depth: 1)
+                try skipValue(of: key)
                 found.append((key, begin..<position))
                 skipSpace()
             } while takeComma()
@@ -46,52 +64,59 @@ package struct JSONScanner {
         return found
     }
 
-    private mutating func skipValue(depth: Int) throws(MessageError) {
-        var open: [Container] = []
+    /// The first scalars of the object that the whole text is, in their order.
+    mutating func firstScalars(_ limit: Int) throws(MessageError) -> [Scalar] {
+        scalarLimit = limit
+        _ = try members()
+        return scalars
+    }
+
+    private mutating func skipValue(of key: Range<Int>) throws(MessageError) {
+        var open = [Container(kind: .object, key: key)]
         while true {
             values += 1
             guard values <= Self.valueLimit else { throw .tooManyValues(limit: Self.valueLimit) }
             var isOpen = false
+            let begin = position
             switch peek {
-            case UInt8(ascii: "{"): isOpen = try enter(.object, &open, depth: depth)
-            case UInt8(ascii: "["): isOpen = try enter(.array, &open, depth: depth)
+            case UInt8(ascii: "{"): isOpen = try enter(.object, &open)
+            case UInt8(ascii: "["): isOpen = try enter(.array, &open)
             case UInt8(ascii: "\""): try skipString()
             case UInt8(ascii: "t"): try skip(literal: "true")
             case UInt8(ascii: "f"): try skip(literal: "false")
             case UInt8(ascii: "n"): try skip(literal: "null")
             default: try skipNumber()
             }
-            if !isOpen, try leave(&open) { return }
+            if isOpen { continue }
+            if scalars.count < scalarLimit { scalars.append(Scalar(path: path(open), range: begin..<position)) }
+            if try leave(&open) { return }
         }
     }
 
     /// Steps into a container; false if it is empty, and so already behind us.
-    private mutating func enter(
-        _ container: Container,
-        _ open: inout [Container],
-        depth: Int
-    ) throws(MessageError) -> Bool {
-        guard open.count + depth < Self.depthLimit else { throw .tooDeep(limit: Self.depthLimit, at: position) }
+    private mutating func enter(_ kind: Kind, _ open: inout [Container]) throws(MessageError) -> Bool {
+        guard open.count < Self.depthLimit else { throw .tooDeep(limit: Self.depthLimit, at: position) }
         position += 1
         skipSpace()
-        if peek == Self.end(of: container) {
+        if peek == Self.end(of: kind) {
             position += 1
             return false
         }
-        open.append(container)
-        if container == .object { _ = try scanKey() }
+        open.append(Container(kind: kind, key: kind == .object ? try scanKey() : 0..<0))
         return true
     }
 
-    /// Goes on behind a value: to the next one of its container, or out of it; true when nothing is open any more.
+    /// Goes on behind a value: to the next one of its container, or out of it; true when only the first is open.
     private mutating func leave(_ open: inout [Container]) throws(MessageError) -> Bool {
-        while let container = open.last {
+        while open.count > 1 {
+            let last = open.count - 1
             skipSpace()
             if takeComma() {
-                if container == .object { _ = try scanKey() } else { skipSpace() }
+                if open[last].kind == .object { open[last].key = try scanKey() } else { skipSpace() }
+                open[last].index += 1
                 return false
             }
-            switch container {
+            switch open[last].kind {
             case .object: try take(Self.end(of: .object), expected: "a comma or the end of the object")
             case .array: try take(Self.end(of: .array), expected: "a comma or the end of the array")
             }
@@ -194,8 +219,28 @@ package struct JSONScanner {
         while let byte = peek, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    private static func end(of container: Container) -> UInt8 {
-        container == .object ? UInt8(ascii: "}") : UInt8(ascii: "]")
+    private func path(_ open: [Container]) -> String {
+        var path = ""
+        for container in open {
+            switch container.kind {
+            case .object: path += (path.isEmpty ? "" : ".") + (text(container.key) ?? "?")
+            case .array: path += "[\(container.index)]"
+            }
+        }
+        return path
+    }
+
+    /// What the string at a place says; nil for half a surrogate pair, which is JSON and no text.
+    func text(_ range: Range<Int>) -> String? {
+        let literal = bytes[range]
+        guard literal.contains(UInt8(ascii: "\\")) else {
+            return String(validating: literal.dropFirst().dropLast(), as: UTF8.self)
+        }
+        return try? JSONDecoder().decode(String.self, from: Data(literal))
+    }
+
+    private static func end(of kind: Kind) -> UInt8 {
+        kind == .object ? UInt8(ascii: "}") : UInt8(ascii: "]")
     }
 }
 

@@ -3,6 +3,7 @@ import FoundationEssentials
 /// The members of a message's outer object, each found at most once.
 struct MessageEnvelope {
     private let bytes: [UInt8]
+    private let scanner: JSONScanner
     private var ranges: [String: Range<Int>] = [:]
 
     /// - Parameter names: the members that mean something; others are skipped, as a later Varlink may add some.
@@ -10,16 +11,18 @@ struct MessageEnvelope {
         self.bytes = bytes
         var scanner = try JSONScanner(bytes)
         for member in try scanner.members() {
-            let key = Self.text(bytes[member.key])
-            guard let key, let name = names.first(where: { "\($0)" == key }) else { continue }
+            guard let key = scanner.text(member.key), let name = names.first(where: { "\($0)" == key }) else {
+                continue
+            }
             guard ranges.updateValue(member.value, forKey: key) == nil else { throw .duplicate(member: name) }
         }
+        self.scanner = scanner
     }
 
     /// A string; nil where it is absent or null.
     func string(_ name: StaticString) throws(MessageError) -> String? {
-        guard let slice = slice(name) else { return nil }
-        guard slice.first == UInt8(ascii: "\""), let text = Self.text(slice) else {
+        guard let range = range(name) else { return nil }
+        guard bytes[range.lowerBound] == UInt8(ascii: "\""), let text = scanner.text(range) else {
             throw .wrongType(member: name, expected: "a string")
         }
         return text
@@ -27,8 +30,8 @@ struct MessageEnvelope {
 
     /// A boolean; false where it is absent or null.
     func flag(_ name: StaticString) throws(MessageError) -> Bool {
-        guard let slice = slice(name) else { return false }
-        switch slice.first {
+        guard let range = range(name) else { return false }
+        switch bytes[range.lowerBound] {
         case UInt8(ascii: "t"): return true
         case UInt8(ascii: "f"): return false
         default: throw .wrongType(member: name, expected: "true or false")
@@ -37,23 +40,15 @@ struct MessageEnvelope {
 
     /// The text of an object; `{}` where it is absent or null.
     func object(_ name: StaticString) throws(MessageError) -> Data {
-        guard let slice = slice(name) else { return VarlinkJSON.emptyObject }
-        guard slice.first == UInt8(ascii: "{") else { throw .wrongType(member: name, expected: "an object") }
-        return Data(slice)
-    }
-
-    private func slice(_ name: StaticString) -> ArraySlice<UInt8>? {
-        guard let range = ranges["\(name)"], bytes[range.lowerBound] != UInt8(ascii: "n") else { return nil }
-        return bytes[range]
-    }
-
-    /// What a JSON string, with its quotes, says.
-    ///
-    /// Nil for half a surrogate pair, which is JSON and no text.
-    private static func text(_ literal: ArraySlice<UInt8>) -> String? {
-        guard literal.contains(UInt8(ascii: "\\")) else {
-            return String(validating: literal.dropFirst().dropLast(), as: UTF8.self)
+        guard let range = range(name) else { return VarlinkJSON.emptyObject }
+        guard bytes[range.lowerBound] == UInt8(ascii: "{") else {
+            throw .wrongType(member: name, expected: "an object")
         }
-        return try? JSONDecoder().decode(String.self, from: Data(literal))
+        return Data(bytes[range])
+    }
+
+    private func range(_ name: StaticString) -> Range<Int>? {
+        guard let range = ranges["\(name)"], bytes[range.lowerBound] != UInt8(ascii: "n") else { return nil }
+        return range
     }
 }

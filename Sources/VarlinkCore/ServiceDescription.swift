@@ -19,13 +19,20 @@ package struct ServiceDescription: Sendable {
 
     /// Answers a method of `org.varlink.service`; nil for a method of another interface that this service has.
     ///
-    /// - Throws: the standard errors: no such interface, no such method, a parameter missing or wrong.
+    /// - Throws: the standard errors: no such interface, no such method, a parameter that the method doesn't have, or, of
+    ///   those answered here, one that is missing or wrong; a `MessageError` for parameters that aren't JSON, which those
+    ///   of a parsed call are.
     package func answer(_ call: VarlinkCall) throws -> VarlinkReply? {
         guard let interface = interfaces.first(where: { $0.name == call.interface }) else {
             throw VarlinkError.interfaceNotFound(String(call.interface))
         }
-        guard interface.methods[String(call.method.dropFirst(interface.name.count + 1))] != nil else {
+        guard let method = interface.methods[String(call.method.dropFirst(interface.name.count + 1))] else {
             throw VarlinkError.methodNotFound(call.method)
+        }
+        // A parameter that would be ignored may be a slip of the pen, or one that only a later version heeds.
+        let names = Set(method.input.map(\.name))
+        if let unknown = try call.parameterNames().first(where: { !names.contains($0) }) {
+            throw VarlinkError.invalidParameter(unknown)
         }
         switch call.method {
         case "org.varlink.service.GetInfo":
@@ -98,6 +105,9 @@ extension ServiceDescription {
 
         # This parameter is missing, or not what it should be.
         error InvalidParameter (parameter: string)
+
+        # The method replies again and again: call it with "more".
+        error ExpectedMore ()
 
         """
 

@@ -52,6 +52,13 @@ package struct VarlinkCall: Equatable, Sendable {
     /// "org.tunneld.Sessions".
     package var interface: Substring { method.prefix(upTo: method.lastIndex(of: ".") ?? method.startIndex) }
 
+    /// The names of the parameters, as they stand there.
+    func parameterNames() throws(MessageError) -> [String] {
+        guard parameters != VarlinkJSON.emptyObject else { return [] }
+        var scanner = try JSONScanner(Array(parameters))
+        return try scanner.members().map { scanner.text($0.key) ?? "" }
+    }
+
     /// The message without its NUL.
     package func encoded() -> [UInt8] {
         var out = Array("{\"method\":".utf8) + VarlinkJSON.quoted(method)
@@ -64,18 +71,6 @@ package struct VarlinkCall: Equatable, Sendable {
         if upgrade { out += ",\"upgrade\":true".utf8 }
         out.append(UInt8(ascii: "}"))
         return out
-    }
-
-    /// The parameters as a type.
-    ///
-    /// - Throws: `VarlinkError.invalidParameter` naming what is missing or has the wrong type; or what the type's own
-    ///   initialiser throws.
-    package func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
-        do {
-            return try VarlinkJSON.decode(type, from: parameters)
-        } catch let error as DecodingError {
-            throw VarlinkError.invalidParameter(path(of: error))
-        }
     }
 }
 
@@ -92,24 +87,4 @@ private func isMethodName(_ name: String) -> Bool {
         return UInt8(ascii: "a")...UInt8(ascii: "z") ~= lower || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte
             || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
-}
-
-/// Where in the parameters the fault lies: "configuration.peers[2].publicKey"; "parameters" where that isn't known.
-private func path(of error: DecodingError) -> String {
-    let keys: [any CodingKey] =
-        switch error {
-        case .keyNotFound(let key, let context): context.codingPath + [key]
-        case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
-            context.codingPath
-        @unknown default: []
-        }
-    var path = ""
-    for key in keys {
-        if let index = key.intValue {
-            path += "[\(index)]"
-        } else {
-            path += path.isEmpty ? key.stringValue : "." + key.stringValue
-        }
-    }
-    return path.isEmpty ? "parameters" : path
 }

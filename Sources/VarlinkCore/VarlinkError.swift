@@ -49,6 +49,9 @@ extension VarlinkError {
         VarlinkError("org.varlink.service.InvalidParameter", ["parameter": parameter])
     }
 
+    /// The method replies again and again, and the call doesn't say `more`.
+    package static let expectedMore = VarlinkError("org.varlink.service.ExpectedMore")
+
     /// The message isn't Varlink; `message` says what is wrong and where.
     package static func malformedMessage(_ error: MessageError) -> VarlinkError {
         VarlinkError("org.tunneld.MalformedMessage", ["message": error.description])
