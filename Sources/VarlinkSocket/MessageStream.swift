@@ -84,6 +84,11 @@ final class MessageStream {
         unsafe framer.append(buffer[..<result.count])
         received += UInt64(result.count)
         if !result.descriptors.isEmpty {
+            // Whoever owns the stream reads no further while it holds any, so more than these belong to one message.
+            let held = arrivals.reduce(0) { $0 + $1.descriptors.count }
+            guard held + result.descriptors.count <= DescriptorPassing.limit else {
+                throw MessageError.tooManyDescriptors(limit: DescriptorPassing.limit)
+            }
             // The kernel ends a read behind the piece that had descriptors, so its last byte belongs to their message.
             arrivals.append(Arrival(position: received - 1, descriptors: result.descriptors))
         }
@@ -97,9 +102,6 @@ final class MessageStream {
         while let arrival = arrivals.first, arrival.position < framer.consumedBytes {
             descriptors += arrival.descriptors
             arrivals.removeFirst()
-        }
-        guard descriptors.count <= DescriptorPassing.limit else {
-            throw .tooManyDescriptors(limit: DescriptorPassing.limit)
         }
         return Message(bytes: bytes, descriptors: descriptors)
     }

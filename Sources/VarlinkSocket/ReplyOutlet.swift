@@ -46,7 +46,9 @@ final class ReplyOutlet: Sendable {
     var queuedBytes: Int { state.withLock { $0.queuedBytes } }
     var isOpen: Bool { state.withLock { $0.isOpen } }
 
-    func deliver(_ message: [UInt8]?, _ descriptors: [SharedDescriptor], isLast: Bool) {
+    /// False if the caller is gone.
+    @discardableResult
+    func deliver(_ message: [UInt8]?, _ descriptors: [SharedDescriptor], isLast: Bool) -> Bool {
         let event: Event? = state.withLock { state in
             guard state.isOpen else {
                 // Calls that were read before the caller went are still carried out, one after the other.
@@ -55,8 +57,9 @@ final class ReplyOutlet: Sendable {
             guard reserve(message.map { $0.count + 1 } ?? 0, in: &state) else { return .overflow }
             return .delivery(Delivery(message: message, descriptors: descriptors, isLast: isLast))
         }
-        guard let event else { return }
+        guard let event else { return false }
         queue.async { @Sendable [receiver] in receiver(event) }
+        return true
     }
 
     /// Counts a message that the server itself adds; false if that is more than the limit.

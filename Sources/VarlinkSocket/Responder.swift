@@ -2,6 +2,9 @@ package import LinuxSystem
 import Synchronization
 import VarlinkCore
 
+/// Nobody takes replies to this call any more.
+package struct CallerGone: Error, Equatable, Sendable {}
+
 /// Takes the replies to one call.
 ///
 /// May be kept, and used from any thread, until the last reply.
@@ -35,7 +38,8 @@ package final class Responder: Sendable {
     /// Look at `queuedBytes`, or wait for `drained`, before sending more to a caller who may be slow: beyond the server's
     /// limit the connection is closed.
     ///
-    /// - Throws: `CallState.Fault`, `moreNotRequested` for an ordinary call; `EncodingError`.
+    /// - Throws: `CallerGone`, so that a loop of replies ends; `CallState.Fault`, `moreNotRequested` for an ordinary
+    ///   call; `EncodingError`.
     package func send(_ parameters: some Encodable, descriptors: [SharedDescriptor] = []) throws {
         try answer(VarlinkReply(parameters, continues: true), descriptors)
     }
@@ -46,6 +50,7 @@ package final class Responder: Sendable {
             switch error {
             case let error as VarlinkError: error
             case let error as any VarlinkErrorConvertible: error.varlinkError
+            case CallState.Fault.moreNotRequested: .expectedMore
             default: .internalError("The service failed: \(error)")
             }
         try? answer(VarlinkReply(.error(told)))
@@ -70,7 +75,8 @@ package final class Responder: Sendable {
         // Within the lock, so that replies leave in the order in which the state saw them.
         try state.withLock { state in
             let isWanted = try state.answer(continues: reply.continues)
-            outlet.deliver(isWanted ? bytes : nil, descriptors, isLast: !reply.continues)
+            let isHeard = outlet.deliver(isWanted ? bytes : nil, descriptors, isLast: !reply.continues)
+            if !isHeard && reply.continues { throw CallerGone() }
         }
     }
 }

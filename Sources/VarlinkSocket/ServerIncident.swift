@@ -9,3 +9,15 @@ package enum ServerIncident: Sendable {
     /// A client broke the protocol or a limit and was disconnected.
     case clientDropped(PeerCredentials, reason: String)
 }
+
+extension ServerIncident: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .acceptingPaused(let error): "Cannot accept connections (\(error)); trying again every second."
+        case .acceptingResumed: "Accepting connections again."
+        case .connectionRefused(let peer, let reason): "Refused process \(peer.process) of user \(peer.user): \(reason)"
+        case .clientDropped(let peer, let reason):
+            "Disconnected process \(peer.process) of user \(peer.user): \(reason)"
+        }
+    }
+}

@@ -33,7 +33,7 @@ extension VarlinkServer {
     func take(_ event: ReplyOutlet.Event, from identifier: UInt64) {
         guard let connection = connections[identifier] else { return }
         switch event {
-        case .overflow: drop(identifier, "It doesn't read: more than \(limits.outputBytes) bytes wait for it.")
+        case .overflow: drop(identifier, "The client doesn't read: more than \(limits.outputBytes) bytes wait for it.")
         case .delivery(let delivery):
             if let message = delivery.message {
                 connection.stream.enqueue(message, delivery.descriptors)
@@ -168,11 +168,14 @@ extension VarlinkServer {
         let inputFits = quota.changeInput(connection.caller.user, by: input)
         let outputFits = quota.changeOutput(connection.caller.user, by: output)
         if input > 0, !inputFits {
-            drop(identifier, "Its user's connections have sent too much that isn't answered yet.")
+            let reason = "This user's connections have sent too much that is not a whole message yet."
+            connection.stream.enqueue(VarlinkReply(.error(.limitExceeded(reason))).encoded())
+            _ = try? connection.stream.flush()
+            drop(identifier, reason)
             return false
         }
         if output > 0, !outputFits {
-            drop(identifier, "Its user's connections don't read what was sent to them.")
+            drop(identifier, "This user's connections don't read what was sent to them.")
             return false
         }
         return true
