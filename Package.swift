@@ -126,7 +126,7 @@ let tests: [Target] = [
     test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
     test("VarlinkCore", []),
     test("Journal", ["LinuxSystem", "NetworkTypes"]),
-    test("VarlinkSocket", ["VarlinkCore", "LinuxSystem"]),
+    test("VarlinkSocket", ["VarlinkCore", "LinuxSystem", "NetworkTypes"]),
     test(
         "WireGuardProvider",
         [

@@ -14,6 +14,7 @@ package enum MessageError: Error, Equatable, Sendable {
     case duplicate(member: StaticString)
     /// The method's name isn't `interface.Method`, or is longer than 255 bytes.
     case badMethodName
+    /// Or the receiver has no room for them.
     case tooManyDescriptors(limit: Int)
 
     /// Whether the next message in the stream can still be found.
@@ -42,7 +43,8 @@ extension MessageError: CustomStringConvertible {
         case .wrongType(let member, let expected): "\"\(member)\" should be \(expected)."
         case .duplicate(let member): "\"\(member)\" stands in the message twice."
         case .badMethodName: "\"method\" should be an interface and a method, such as \"org.varlink.service.GetInfo\"."
-        case .tooManyDescriptors(let limit): "More than \(limit) file descriptors came with the message."
+        case .tooManyDescriptors(let limit):
+            "More than \(limit) file descriptors came with the message, or there is no room for them."
         }
     }
 }

@@ -28,6 +28,8 @@ final class MessageStream {
     }
 
     private let descriptor: SharedDescriptor
+    /// Numbers that received descriptors must stay below.
+    private let descriptorCeiling: Int32
     private var readSource: DescriptorSource?
     private var writeSource: DescriptorSource?
     private var framer: MessageFramer
@@ -40,8 +42,9 @@ final class MessageStream {
     /// Bytes that wait for the socket to take them.
     private(set) var queuedBytes = 0
 
-    init(_ descriptor: SharedDescriptor, messageLimit: Int) {
+    init(_ descriptor: SharedDescriptor, messageLimit: Int, descriptorCeiling: Int32 = .max) {
         self.descriptor = descriptor
+        self.descriptorCeiling = descriptorCeiling
         framer = MessageFramer(limit: messageLimit)
     }
 
@@ -79,7 +82,9 @@ final class MessageStream {
         guard let result = try unsafe DescriptorPassing.receive(into: buffer, on: descriptor.raw) else {
             return .nothing
         }
-        if result.isCut { throw MessageError.tooManyDescriptors(limit: DescriptorPassing.limit) }
+        if result.isCut || result.descriptors.contains(where: { $0.raw >= descriptorCeiling }) {
+            throw MessageError.tooManyDescriptors(limit: DescriptorPassing.limit)
+        }
         guard result.count > 0 else { return .end }
         unsafe framer.append(buffer[..<result.count])
         received += UInt64(result.count)

@@ -9,15 +9,15 @@ extension VarlinkConnection {
             do {
                 switch try unsafe buffer.withUnsafeMutableBytes({ try unsafe stream.fill(by: $0) }) {
                 case .nothing: return
-                case .end: finish(.disconnected)
+                case .end: finish(VarlinkClientError.disconnected)
                 case .bytes: try takeReplies()
                 }
             } catch let error as MessageError {
-                finish(.malformedReply(error))
-            } catch let error as VarlinkClientError {
-                finish(error)
+                finish(VarlinkClientError.malformedReply(error))
+            } catch is SystemError {
+                finish(VarlinkClientError.disconnected)
             } catch {
-                finish(.disconnected)
+                finish(error)
             }
         }
     }
@@ -31,11 +31,15 @@ extension VarlinkConnection {
         }
     }
 
-    /// - Throws: `MessageError`; `VarlinkClientError.unexpectedReply`.
+    /// - Throws: `MessageError`; `VarlinkClientError.unexpectedReply`; the error that the service closes a connection with
+    ///   before it has read a call.
     private func takeReplies() throws {
         while let message = try stream.next() {
             let reply = try VarlinkReply(parsing: message.bytes)
-            guard let call = pending.first else { throw VarlinkClientError.unexpectedReply }
+            guard let call = pending.first else {
+                if case .error(let error) = reply.body { throw error }
+                throw VarlinkClientError.unexpectedReply
+            }
             if !reply.continues { pending.removeFirst() }
             switch call.taker {
             case .abandoned: break
@@ -86,7 +90,7 @@ extension VarlinkConnection {
     /// The consumer is gone.
     func endStream(_ identifier: UInt64) {
         guard let buffer = streams.removeValue(forKey: identifier), !buffer.isComplete else { return }
-        finish(.disconnected)
+        finish(VarlinkClientError.disconnected)
     }
 
     // MARK: Ends
@@ -107,7 +111,7 @@ extension VarlinkConnection {
     }
 
     /// Ends the connection; whatever waits for it learns why.
-    func finish(_ reason: VarlinkClientError) {
+    func finish(_ reason: any Error) {
         guard end == nil else { return }
         end = reason
         stream.close()
@@ -139,14 +143,14 @@ extension VarlinkConnection {
             }
         }
         // Without a descriptor for a timer there are no timeouts, and a caller must not wait for ever.
-        guard let timer else { return finish(.timedOut) }
+        guard let timer else { return finish(VarlinkClientError.timedOut) }
         timer.set(next)
     }
 
     private func expire() {
         let now = Instant.now()
         for call in pending where call.deadline.map({ $0 <= now }) == true {
-            if case .stream = call.taker { return finish(.timedOut) }
+            if case .stream = call.taker { return finish(VarlinkClientError.timedOut) }
             abandon(call.identifier, VarlinkClientError.timedOut)
         }
         setTimer()

@@ -19,8 +19,8 @@ package actor VarlinkConnection {
     var pending: [PendingCall] = []
     /// Streams whose consumer hasn't had the last reply.
     var streams: [UInt64: StreamBuffer] = [:]
-    /// Why the connection has ended; nil while it lives.
-    var end: VarlinkClientError?
+    /// Why the connection has ended: a `VarlinkClientError`, or what the service said instead; nil while it lives.
+    var end: (any Error)?
     var closeHandlers: [@Sendable () -> Void] = []
     var lastIdentifier: UInt64 = 0
     var timer: BootTimer?
@@ -141,17 +141,17 @@ package actor VarlinkConnection {
     }
 
     /// Ends the connection; calls that wait fail with `disconnected`.
-    package func close() { finish(.disconnected) }
+    package func close() { finish(VarlinkClientError.disconnected) }
 
     /// Calls a function once when the connection has ended, for whatever reason; at once if it has.
     package func onClose(_ body: @escaping @Sendable () -> Void) {
         if end == nil { closeHandlers.append(body) } else { body() }
     }
 
-    private func encode(_ call: VarlinkCall) throws(VarlinkClientError) -> [UInt8] {
+    private func encode(_ call: VarlinkCall) throws -> [UInt8] {
         if let end { throw end }
         let message = call.encoded()
-        guard message.count <= messageLimit else { throw .requestTooLong(limit: messageLimit) }
+        guard message.count <= messageLimit else { throw VarlinkClientError.requestTooLong(limit: messageLimit) }
         return message
     }
 

@@ -7,7 +7,7 @@ extension VarlinkServer {
         // Bounded, so that a crowd at the door doesn't keep the queue from those who are in.
         for _ in 0..<64 where !acceptingPaused {
             do throws(SystemError) {
-                guard let descriptor = try UnixSocket.accept(on: listener.descriptor.raw) else { return }
+                guard let descriptor = try acceptNext(listener.descriptor.raw) else { return }
                 serve(SharedDescriptor(descriptor))
             } catch {
                 pauseAccepting(error)

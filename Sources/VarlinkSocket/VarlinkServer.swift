@@ -8,6 +8,8 @@ import VarlinkCore
 /// A connection without traffic costs no wake-up. Calls of a connection are answered one after the other; those of
 /// different connections don't wait for each other.
 package actor VarlinkServer {
+    typealias Acceptor = @Sendable (Int32) throws(SystemError) -> OwnedDescriptor?
+
     nonisolated let executor: QueueExecutor
     package nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
@@ -18,16 +20,38 @@ package actor VarlinkServer {
     var acceptingPaused = false
     var connections: [UInt64: ServerConnection] = [:]
     var quota: UserQuota
+    let acceptNext: Acceptor
+    /// Clients get no descriptor with this number or a higher one.
+    ///
+    /// The kernel gives the lowest number that is free (open(2)), so the rest stays for the process itself. Without any,
+    /// Dispatch ends it: its thread monitor can't open `/proc/self/task` then (`_dispatch_workq_monitor_pools`).
+    private let descriptorCeiling: Int32
     private var lastIdentifier: UInt64 = 0
     /// All connections read into it.
     var buffer = [UInt8](repeating: 0, count: 64 << 10)
 
+    /// Raise the process's limit of descriptors before (`DescriptorLimit`): a quarter of it, at most 256, stays out of the
+    /// clients' reach.
+    ///
     /// - Parameter report: is called on the server's queue and must not block.
     package init(
         _ service: VarlinkService,
         limits: ServerLimits = ServerLimits(),
         report: @escaping @Sendable (ServerIncident) -> Void = { _ in }
     ) {
+        self.init(service, limits: limits, acceptor: UnixSocket.accept, report: report)
+    }
+
+    /// - Parameter acceptor: takes the next connection of a listening socket, as `UnixSocket.accept`.
+    init(
+        _ service: VarlinkService,
+        limits: ServerLimits,
+        acceptor: @escaping Acceptor,
+        report: @escaping @Sendable (ServerIncident) -> Void
+    ) {
+        acceptNext = acceptor
+        let descriptors = DescriptorLimit.current
+        descriptorCeiling = Int32(clamping: descriptors - min(256, descriptors / 4))
         executor = QueueExecutor(label: "varlink-server")
         self.service = service
         self.limits = limits
@@ -63,8 +87,13 @@ package actor VarlinkServer {
     @discardableResult
     package func serve(_ descriptor: SharedDescriptor) -> UInt64? {
         guard let caller = try? PeerCredentials(of: descriptor.raw) else { return nil }
-        let stream = MessageStream(descriptor, messageLimit: limits.messageBytes)
-        guard connections.count < limits.connections, quota.admit(caller.user) else {
+        let stream = MessageStream(
+            descriptor,
+            messageLimit: limits.messageBytes,
+            descriptorCeiling: descriptorCeiling
+        )
+        guard descriptor.raw < descriptorCeiling, connections.count < limits.connections, quota.admit(caller.user)
+        else {
             refuse(stream, caller)
             return nil
         }

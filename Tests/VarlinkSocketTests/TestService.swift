@@ -24,16 +24,41 @@ struct TestService {
 
         """
 
+    private struct Echo: Codable { let text: String }
+    private struct Flood: Decodable { let size: Int }
+
     let folder: TemporaryFolder
     let server: VarlinkServer
     let path: String
     let incidents = Incidents()
-    let hangs = Hangs()
+    let echoes = Counter()
+    let endedFloods = Counter()
+    let hangs = Counter()
+    let disconnectedHangs = Counter()
+    let cancelledHangs = Counter()
 
-    init(limits: ServerLimits = ServerLimits()) async throws {
+    init(
+        limits: ServerLimits = ServerLimits(),
+        acceptor: @escaping VarlinkServer.Acceptor = UnixSocket.accept
+    ) async throws {
         folder = try TemporaryFolder()
         path = folder.path + "/control"
-        server = VarlinkServer(try Self.service(hangs), limits: limits) { [incidents] in incidents.add($0) }
+        var service = try Self.service()
+        service.on("org.tunneld.Test.Echo") { [echoes] (echo: Echo, _) in
+            echoes.add()
+            return echo
+        }
+        service.on("org.tunneld.Test.Flood") { [endedFloods] request in
+            defer { endedFloods.add() }
+            let size = try request.parameters(as: Flood.self).size
+            while true { try request.responder.send(["data": String(repeating: "x", count: size)]) }
+        }
+        service.on("org.tunneld.Test.Hang") { [hangs, disconnectedHangs, cancelledHangs] request in
+            hangs.add()
+            request.responder.onDisconnect { disconnectedHangs.add() }
+            do { try await Task.sleep(for: .seconds(600)) } catch { cancelledHangs.add() }
+        }
+        server = VarlinkServer(service, limits: limits, acceptor: acceptor) { [incidents] in incidents.add($0) }
         await server.listen(on: try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o666))
     }
 
@@ -42,11 +67,9 @@ struct TestService {
     /// A socket on which a test can say anything.
     func rawClient() throws -> RawClient { try RawClient(path) }
 
-    private static func service(_ hangs: Hangs) throws -> VarlinkService {
-        struct Echo: Codable { let text: String }
+    private static func service() throws -> VarlinkService {
         struct Sum: Decodable { let a, b: Int64 }
         struct Count: Decodable { let to: Int }
-        struct Flood: Decodable { let size: Int }
 
         var service = VarlinkService(
             ServiceDescription(
@@ -57,7 +80,6 @@ struct TestService {
                 interfaces: [try InterfaceDescription(parsing: interface)]
             )
         )
-        service.on("org.tunneld.Test.Echo") { (echo: Echo, _) in echo }
         service.on("org.tunneld.Test.Add") { (sum: Sum, _) in
             let (result, overflow) = sum.a.addingReportingOverflow(sum.b)
             if overflow { throw VarlinkError.invalidParameter("b") }
@@ -67,17 +89,6 @@ struct TestService {
             let to = try request.parameters(as: Count.self).to
             for number in 1..<to { try request.responder.send(["number": number]) }
             try request.responder.reply(["number": to])
-        }
-        service.on("org.tunneld.Test.Flood") { request in
-            let size = try request.parameters(as: Flood.self).size
-            while request.responder.isConnected {
-                try request.responder.send(["data": String(repeating: "x", count: size)])
-            }
-        }
-        service.on("org.tunneld.Test.Hang") { request in
-            hangs.begin()
-            request.responder.onDisconnect { hangs.disconnect() }
-            do { try await Task.sleep(for: .seconds(600)) } catch { hangs.cancel() }
         }
         service.on("org.tunneld.Test.Forget") { _ in }
         service.on("org.tunneld.Test.Fail") { _ in
@@ -90,17 +101,12 @@ struct TestService {
     }
 }
 
-/// Counts what happens to calls of `Hang`.
-final class Hangs: Sendable {
-    private let counts = Mutex((begun: 0, disconnected: 0, cancelled: 0))
+/// Counts what happens in handlers.
+final class Counter: Sendable {
+    private let count = Mutex(0)
 
-    func begin() { counts.withLock { $0.begun += 1 } }
-    func disconnect() { counts.withLock { $0.disconnected += 1 } }
-    func cancel() { counts.withLock { $0.cancelled += 1 } }
-
-    var begun: Int { counts.withLock { $0.begun } }
-    var disconnected: Int { counts.withLock { $0.disconnected } }
-    var cancelled: Int { counts.withLock { $0.cancelled } }
+    var value: Int { count.withLock { $0 } }
+    func add() { count.withLock { $0 += 1 } }
 }
 
 final class Incidents: Sendable {
