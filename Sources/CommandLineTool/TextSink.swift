@@ -16,9 +16,14 @@ extension TextSink {
 /// The output can't be written any more.
 package struct OutputClosed: Error, Equatable, Sendable {
     /// EPIPE where nobody reads it; then there is nobody to tell either.
-    package let cause: SystemError
+    ///
+    /// Kept as the number alone: the optimizer of Swift 6.3 crashes where an async function catches a larger typed error
+    /// from a function that it inlines.
+    private let code: Int32
 
-    package init(_ cause: SystemError) { self.cause = cause }
+    package var cause: SystemError { SystemError(code, in: "write") }
+
+    package init(_ cause: SystemError) { code = cause.code }
 }
 
 /// Writes to a file descriptor that somebody else owns.
