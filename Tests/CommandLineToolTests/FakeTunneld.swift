@@ -59,10 +59,13 @@ final class FakeTunneld: Sendable {
     }
 
     /// Goes away as a tunneld that was killed: the socket's file is gone, and every connection.
-    func stop() async {
+    ///
+    /// - Parameter folderStays: for another fake at the same place, which removes it.
+    func stop(folderStays: Bool = false) async {
         await server.stop()
         state.withLock { $0.monitors = [] }
         box.fake.withLock { $0 = nil }
+        if !folderStays { _ = unsafe rmdir(String(socket.dropLast("/control".count))) }
     }
 
     private static func newFolder() throws -> String {
@@ -70,8 +73,6 @@ final class FakeTunneld: Sendable {
         guard unsafe mkdtemp(&template) != nil else { throw SystemError(errno, in: "mkdtemp") }
         return String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
-
-    deinit { _ = unsafe rmdir(String(socket.dropLast("/control".count))) }
 
     func update<R>(_ body: (inout State) -> sending R) -> R { state.withLock { body(&$0) } }
 

@@ -53,7 +53,7 @@ import Testing
         let output = CapturedText()
         async let ran = Ran.tunnelctl("watch", socket: fake.socket, interruptions: interruptions, output: output)
         #expect(await eventually { output.text.contains("home: connected") })
-        await fake.stop()
+        await fake.stop(folderStays: true)
         let next = try await FakeTunneld(at: fake.socket)
         next.update { $0.sessions = [Samples.connecting()] }
         #expect(await eventually { output.text.contains("home: connecting") })
