@@ -144,6 +144,7 @@ let fuzzers: [Target] =
         fuzzer("FuzzConfigurationJSON", ["WireGuardConfig", "ControlAPI"]),
         fuzzer("FuzzDatagrams", ["WireGuardCore", "TunnelCrypto", "NetworkTypes"]),
         fuzzer("FuzzReplayWindow", ["WireGuardCore"]),
+        fuzzer("FuzzPackets", ["PacketIO", "PacketTestSupport", "LinuxSystem"]),
     ] : []
 
 let package = Package(

@@ -1,0 +1,1 @@
+../Fuzz/FuzzPackets/Check.swift
