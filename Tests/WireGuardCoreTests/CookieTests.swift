@@ -1,6 +1,7 @@
 import NetworkTypes
 import TestSupport
 import Testing
+import TunnelCrypto
 import WireGuardCore
 
 /// Handshakes under load.
@@ -85,6 +86,29 @@ import WireGuardCore
         #expect(withCookie.count >= 3)
         #expect(withCookie.allSatisfy { ($0.time - initiations[0].time).inSeconds < 116 })
         #expect(initiations.count > withCookie.count + 1)
+    }
+
+    @Test func `a cookie in answer to our response is used for the next one`() throws {
+        let pair = Pair()
+        pair.network.run(for: .seconds(1))
+        let first = try #require(pair.network.passages.first { $0.type == 2 }).datagram
+        #expect(first.suffix(16).allSatisfy { $0 == 0 })
+        // What a laptop under load would have answered.
+        let (nonce, cookie) = ([UInt8](repeating: 8, count: 24), [UInt8](repeating: 9, count: 16))
+        let (label, publicKey) = (Array("cookie--".utf8), pair.laptop.publicKey.bytes)
+        let key = LibraryCryptography.hash(label.raw, publicKey.raw)
+        let mac1 = Array(first[60..<76])
+        let sealed = LibraryCryptography.sealCookie(cookie.raw, key: key.raw, nonce: nonce.raw, additional: mac1.raw)
+        pair.gateway.receive([3, 0, 0, 0] + first[4..<8] + nonce + sealed, from: pair.laptop.address)
+        #expect(pair.gateway.counters == HandshakeCounters())
+        // The next one, within the cookie's time.
+        pair.network.run(for: .seconds(60))
+        pair.network.blocks = { $0.type == 4 }
+        pair.laptop.send([1])
+        pair.network.run(for: .seconds(16))
+        let second = try #require(pair.network.passages.last { $0.type == 2 }).datagram
+        let message = Array(second.dropLast(16))
+        #expect(second.suffix(16).elementsEqual(LibraryCryptography.mac(message.raw, key: cookie.raw)))
     }
 
     @Test func `a forged cookie reply changes nothing`() throws {
