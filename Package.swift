@@ -145,6 +145,7 @@ let fuzzers: [Target] =
         fuzzer("FuzzDatagrams", ["WireGuardCore", "TunnelCrypto", "NetworkTypes"]),
         fuzzer("FuzzReplayWindow", ["WireGuardCore"]),
         fuzzer("FuzzPackets", ["PacketIO", "PacketTestSupport", "LinuxSystem"]),
+        fuzzer("FuzzVarlink", ["VarlinkCore"]),
     ] : []
 
 let package = Package(

@@ -1,0 +1,1 @@
+../Fuzz/FuzzVarlink/Check.swift
