@@ -47,7 +47,7 @@ package actor VarlinkConnection {
                     throw VarlinkClientError.cannotConnect(path: path, error)
                 }
             }
-            try await Task.sleep(for: .milliseconds(10))
+            try await Pause.sleep(for: .milliseconds(10))
         }
     }
 

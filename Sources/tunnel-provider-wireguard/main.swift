@@ -1,5 +1,7 @@
+import EventLoop
 import Glibc
 import ProviderRuntime
 import WireGuardProvider
 
+QuietTasks.install()
 exit(ProviderProgram.main(Array(CommandLine.arguments.dropFirst()), as: WireGuardTunnel.self))

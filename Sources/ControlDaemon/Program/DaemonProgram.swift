@@ -1,5 +1,6 @@
 import ControlAPI
 import Dispatch
+import EventLoop
 import Glibc
 import HostNetwork
 import Journal
@@ -26,6 +27,7 @@ package enum DaemonProgram {
     }
 
     private static func run(_ options: DaemonOptions, _ directories: DaemonDirectories) -> Never {
+        QuietTasks.install()
         let log = Logger.process
         log.output.setLevel(options.logLevel)
         OwnProcess.ignoreBrokenPipes()

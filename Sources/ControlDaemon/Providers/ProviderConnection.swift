@@ -1,4 +1,5 @@
 import ControlAPI
+import EventLoop
 import Glibc
 import LinuxSystem
 import NetworkTypes
@@ -121,7 +122,7 @@ struct ProviderConnection: Sendable {
             } catch {
                 throw explained(error, "connect to it")
             }
-            try await Task.sleep(for: .milliseconds(pause))
+            try await Pause.sleep(for: .milliseconds(pause))
             pause = min(pause * 2, 50)
         }
     }

@@ -22,7 +22,9 @@ enum ProviderProgram {
     ) async throws(ControlError) -> [UInt8] {
         let result = await withCheckedContinuation { continuation in
             // Waiting for a process blocks a thread, and must not be one of the tasks'.
-            DispatchQueue.global().async { continuation.resume(returning: run(program, argument, input)) }
+            DispatchQueue(label: "provider-program").async {
+                continuation.resume(returning: run(program, argument, input))
+            }
         }
         switch result {
         case .success(let bytes): return bytes
