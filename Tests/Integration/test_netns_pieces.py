@@ -107,6 +107,8 @@ class Pieces(unittest.TestCase):
 
     def test_the_peer_roams_in_mid_stream(self):
         self.join()
+        # Else the second address goes with the first.
+        self.b.sysctl("net.ipv4.conf.eth0.promote_secondaries", 1)
         self.b.ip("addr", "add", "10.99.0.3/24", "dev", "eth0")
         pinger = self.b.popen("ping", "-n", "-i", "0.1", "-c", "60", "10.20.0.1", log="ping")
         self.peer.set("listen-port", 51900)
@@ -122,6 +124,7 @@ class Pieces(unittest.TestCase):
     def test_we_roam_in_mid_stream(self):
         self.join()
         pinger = self.a.popen("ping", "-n", "-i", "0.1", "-c", "60", "10.20.0.2", log="ping")
+        self.a.sysctl("net.ipv4.conf.eth0.promote_secondaries", 1)
         self.a.ip("addr", "add", "10.99.0.9/24", "dev", "eth0")
         self.a.ip("addr", "del", "10.99.0.1/24", "dev", "eth0")
         wait_for("the peer to learn our new address", lambda: "10.99.0.9" in run(

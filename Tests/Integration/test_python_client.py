@@ -26,8 +26,9 @@ with varlink.Client.new_with_address(address) as client:
         print("started", bool(sessions.Start(identifier)["session"]))
     with client.open("org.tunneld.Sessions") as sessions:
         for event in sessions.Monitor(identifier, _more=True):
-            print("event", event["kind"], event["status"])
-            if event["status"] == "connected":
+            # The package leaves out keys that are null.
+            print("event", event["kind"], event.get("status"))
+            if event.get("status") == "connected":
                 break
     with client.open("org.tunneld.Sessions") as sessions:
         try:
