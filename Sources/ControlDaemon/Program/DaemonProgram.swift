@@ -92,9 +92,11 @@ private final class EndSignals: @unchecked Sendable {  // Nothing changes after 
     init() {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         self.stream = stream
+        // A source without a queue would go to a global one.
+        let queue = DispatchQueue(label: "signals")
         sources = [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")].map { number, name in
             _ = signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler { @Sendable in continuation.yield(name) }
             source.activate()
             return source
