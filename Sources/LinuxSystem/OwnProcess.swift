@@ -16,9 +16,6 @@ package enum OwnProcess {
         try checkShim("prctl(PR_SET_NO_NEW_PRIVS)") { shim_set_no_new_privileges() }
     }
 
-    /// Writing to a socket whose reader is gone gives EPIPE in place of a signal that ends the process.
-    package static func ignoreBrokenPipes() { _ = signal(SIGPIPE, SIG_IGN) }
-
     /// The privileges of every thread that the process has now, by thread id.
     ///
     /// - Throws: where `/proc` isn't there or isn't what proc(5) says.

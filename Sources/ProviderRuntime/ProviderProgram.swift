@@ -14,7 +14,7 @@ package enum ProviderProgram {
     /// - Parameter arguments: without the program's name.
     /// - Returns: the exit status; `run` doesn't return, the process ends when the tunnel has.
     package static func main<Tunnel: TunnelProvider>(_ arguments: [String], as kind: Tunnel.Type) -> Int32 {
-        OwnProcess.ignoreBrokenPipes()
+        StandardDescriptors.secure()
         guard let command = ProviderCommand(arguments) else {
             write(ProviderCommand.usage, to: STDERR_FILENO)
             return 2

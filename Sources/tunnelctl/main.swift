@@ -1,8 +1,9 @@
 import CommandLineTool
 import Glibc
+import LinuxSystem
 
-// A closed pipe is told by the write that fails, and ends the program in order.
-signal(SIGPIPE, SIG_IGN)
+// A closed output is told by the write that fails, and ends the program in order.
+StandardDescriptors.secure()
 let tool = CommandLineTool(
     CommandLineTool.Surroundings(
         input: STDIN_FILENO,

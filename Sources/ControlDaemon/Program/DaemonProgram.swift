@@ -28,9 +28,9 @@ package enum DaemonProgram {
 
     private static func run(_ options: DaemonOptions, _ directories: DaemonDirectories) -> Never {
         QuietTasks.install()
+        StandardDescriptors.secure()
         let log = Logger.process
         log.output.setLevel(options.logLevel)
-        OwnProcess.ignoreBrokenPipes()
         umask(0o077)
         do throws(ControlError) {
             try checkPrivileges()
