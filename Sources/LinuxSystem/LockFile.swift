@@ -68,8 +68,10 @@ package final class LockFile: Sendable {
     /// Gives the lock back; more than once is harmless.
     package func release() {
         descriptor.withLock { descriptor in
-            guard descriptor != nil else { return }
+            guard let raw = descriptor?.raw else { return }
             if removesFile { _ = unsafe unlink(path) }
+            // Closing alone isn't enough while a child that is being started still has the descriptor too.
+            flock(raw, LOCK_UN)
             descriptor = nil
         }
     }

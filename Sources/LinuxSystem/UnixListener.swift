@@ -34,14 +34,11 @@ package final class UnixListener: Sendable {
     ///
     /// Two processes that start at once take turns by a lock file beside the socket, which is gone when this returns.
     ///
-    /// - Parameters:
-    ///   - mode: the file's permission bits, whatever the umask is; at no moment are they wider.
-    ///   - owner: who may change the file, if not the caller.
+    /// - Parameter mode: the file's permission bits, whatever the umask is; at no moment are they wider.
     package init(
         _ kind: UnixSocket.Kind,
         at address: UnixSocketAddress,
-        mode: UInt32,
-        owner: (user: UInt32, group: UInt32)? = nil
+        mode: UInt32
     ) throws(UnixListenerError) {
         self.address = address
         do throws(SystemError) {
@@ -49,7 +46,7 @@ package final class UnixListener: Sendable {
             defer { lock.release() }
             try Self.removeStaleFile(kind, address)
             let socket = try UnixSocket.make(kind)
-            try Self.bind(socket.raw, address, mode, owner)
+            try Self.bind(socket.raw, address, mode)
             identity = try FileIdentity(of: address)
             descriptor = SharedDescriptor(socket)
         } catch {
@@ -103,8 +100,7 @@ package final class UnixListener: Sendable {
     private static func bind(
         _ socket: Int32,
         _ address: UnixSocketAddress,
-        _ mode: UInt32,
-        _ owner: (user: UInt32, group: UInt32)?
+        _ mode: UInt32
     ) throws(SystemError) {
         // The file gets the mode of the socket's own inode, less the umask (unix_bind in net/unix/af_unix.c).
         try check("fchmod") { fchmod(socket, mode & 0o600) }
@@ -112,7 +108,6 @@ package final class UnixListener: Sendable {
             _ = try checkShim("bind") { unsafe shim_unix_bind(socket, path) }
         }
         // Nobody else can connect before this: without listen(2) the answer is ECONNREFUSED.
-        if let owner { try check("chown") { unsafe lchown(address.path, owner.user, owner.group) } }
         try check("chmod") { unsafe chmod(address.path, mode) }
         try check("listen") { listen(socket, SOMAXCONN) }
     }

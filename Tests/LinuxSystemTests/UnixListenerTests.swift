@@ -73,9 +73,7 @@ import Testing
 
     @Test func `the file of a process that is gone is replaced`() throws {
         _ = try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o600)
-        #expect(throws: SystemError(ECONNREFUSED, in: "connect")) {
-            _ = try UnixSocket.connect(.stream, to: UnixSocketAddress(path))
-        }
+        waitUntilNobodyListens()
         let listener = try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o600)
         _ = try UnixSocket.connect(.stream, to: UnixSocketAddress(path))
         #expect(try UnixSocket.accept(on: listener.descriptor.raw) != nil)
@@ -92,6 +90,7 @@ import Testing
 
     @Test func `of twenty that start at once one listens, also over a dead one's file`() async throws {
         _ = try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o600)
+        waitUntilNobodyListens()
         let results = await withTaskGroup(of: Result<UnixListener, any Error>.self) { [path] group in
             for _ in 0..<20 {
                 group.addTask { Result { try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o600) } }
@@ -147,6 +146,20 @@ import Testing
         #expect(try UnixSocket.accept(on: listener.descriptor.raw) != nil)
     }
 
+    @Test func `a socket that systemd passed is served, and its file is left to systemd`() throws {
+        let passed = try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o600)
+        let inherited = try passed.descriptor.duplicate()
+        try check("fcntl") { fcntl(inherited.raw, F_SETFD, 0) }
+        try check("fcntl") { fcntl(inherited.raw, F_SETFL, 0) }
+        let listener = try UnixListener(adopting: inherited)
+        #expect(fcntl(listener.descriptor.raw, F_GETFD) == FD_CLOEXEC)
+        #expect(try UnixSocket.accept(on: listener.descriptor.raw) == nil)
+        _ = try UnixSocket.connect(.stream, to: UnixSocketAddress(path))
+        #expect(try UnixSocket.accept(on: listener.descriptor.raw) != nil)
+        listener.removeFile()
+        #expect(try names() == ["control"])
+    }
+
     @Test func `what can't be a path is refused`() throws {
         let long = UnixSocketAddress(folder.path + "/" + String(repeating: "n", count: 200))
         #expect(throws: SystemError(ENAMETOOLONG, in: "connect")) { _ = try UnixSocket.connect(.stream, to: long) }
@@ -154,6 +167,21 @@ import Testing
         #expect(throws: SystemError.self) { _ = try UnixSocket.connect(.stream, to: zero) }
         let nowhere = UnixSocketAddress(path + "/none/control")
         #expect(throws: UnixListenerError.self) { try UnixListener(.stream, at: nowhere, mode: 0o600) }
+    }
+
+    /// A child that another test is starting has the descriptor too, until it executes its program.
+    private func waitUntilNobodyListens() {
+        for _ in 0..<2000 where connectError() == nil { usleep(5000) }
+        #expect(connectError() == SystemError(ECONNREFUSED, in: "connect"))
+    }
+
+    private func connectError() -> SystemError? {
+        do throws(SystemError) {
+            _ = try UnixSocket.connect(.stream, to: UnixSocketAddress(path))
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private func names() throws -> [String] { try FileSystem.names(inFolder: folder.path) }
