@@ -132,6 +132,7 @@ let tests: [Target] = [
         [
             "ControlAPI", "LinuxSystem", "NetworkTypes", "TunnelCrypto", "WireGuardConfig", "WireGuardCore", "PacketIO",
             "PacketTestSupport", "CShims", "HostNetwork", "TestSupport",
+            "ProviderRuntime", "VarlinkCore", "VarlinkSocket",
         ]
     ),
 ]

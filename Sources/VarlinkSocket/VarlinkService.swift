@@ -15,7 +15,7 @@ package struct VarlinkService: Sendable {
     package init(_ description: ServiceDescription) { self.description = description }
 
     /// The methods that have a handler, for `ServiceDescription.disagreements(with:)`.
-    package var methods: some Sequence<String> { handlers.keys }
+    package var methods: Set<String> { Set(handlers.keys) }
 
     /// Registers who answers a method ("org.tunneld.Sessions.Start").
     package mutating func on(_ method: String, _ handler: @escaping Handler) { handlers[method] = handler }
