@@ -9,7 +9,7 @@ package struct JSONScanner {
     /// How deeply a message may be nested.
     package static let depthLimit = 64
     /// How many values (keys not counted) a message may hold: a decoder needs up to some microseconds for each.
-    package static let valueLimit = 250_000
+    package static let valueLimit = 100_000
 
     /// A string, number, boolean or null: where it stands, and how one gets there: "peers[2].port".
     struct Scalar: Equatable {
