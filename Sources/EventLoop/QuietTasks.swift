@@ -7,6 +7,8 @@ import CShims
 /// there. Serial queues of one's own have no such watch. So: a program calls `install` first of all, and nothing uses
 /// `DispatchQueue.global`, a concurrent queue, or `Task.sleep`, which goes there too (`Pause` does not).
 package enum QuietTasks {
-    /// Runs tasks that belong to no actor on two serial queues. To be called once, before the first task.
+    /// Runs tasks that belong to no actor on two serial queues.
+    ///
+    /// To be called once, before the first task.
     package static func install() { shim_run_tasks_quietly() }
 }

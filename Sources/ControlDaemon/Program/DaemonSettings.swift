@@ -19,7 +19,9 @@ package struct DaemonSettings: Equatable, Sendable {
 
     /// Reads the file's text; an empty one gives the standard settings.
     package init(parsing text: String) throws(Fault) {
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        // By Character, for CR and LF together are one.
+        let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
             let content = line.prefix { $0 != "#" }.trimmed
             if content.isEmpty { continue }
             guard let equals = content.firstIndex(of: "=") else {

@@ -71,7 +71,7 @@ enum RoutingTableNames {
     }
 
     static func find(_ name: String, in text: String) -> UInt32? {
-        for line in text.split(separator: "\n") {
+        for line in text.split(whereSeparator: \.isNewline) {
             let words = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace)
             guard words.count == 2, words[1] == name else { continue }
             if words[0].hasPrefix("0x") { return UInt32(words[0].dropFirst(2), radix: 16) }

@@ -12,7 +12,20 @@ enum WGSocket {
         let path: String
         let device: UInt64
         let inode: UInt64
+        /// Nanoseconds of the last change: the number of an inode is used again.
+        let changed: Int64
         let madeFolder: Bool
+
+        /// The file that is there now; nil where there is none.
+        init?(_ path: String, madeFolder: Bool) {
+            var status = stat()
+            guard unsafe lstat(path, &status) == 0 else { return nil }
+            self.path = path
+            device = UInt64(status.st_dev)
+            inode = UInt64(status.st_ino)
+            changed = Int64(status.st_ctim.tv_sec) * 1_000_000_000 + Int64(status.st_ctim.tv_nsec)
+            self.madeFolder = madeFolder
+        }
     }
 
     /// Listens on the socket of an interface.
@@ -25,25 +38,15 @@ enum WGSocket {
         let path = "\(folder)/\(interface).sock"
         let madeFolder = unsafe mkdir(folder, 0o755) == 0
         let listener = try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o600)
-        var status = stat()
-        guard unsafe lstat(path, &status) == 0 else { throw .system(SystemError(errno, in: "lstat"), path: path) }
-        let record = Record(
-            path: path,
-            device: UInt64(status.st_dev),
-            inode: UInt64(status.st_ino),
-            madeFolder: madeFolder
-        )
+        guard let record = Record(path, madeFolder: madeFolder) else {
+            throw .system(SystemError(errno, in: "lstat"), path: path)
+        }
         return (listener.descriptor, record)
     }
 
     /// Removes the file, if it is still ours, and the folder, if it was ours and is empty.
     static func remove(_ record: Record) {
-        var status = stat()
-        if unsafe lstat(record.path, &status) == 0, UInt64(status.st_dev) == record.device,
-            UInt64(status.st_ino) == record.inode
-        {
-            _ = unsafe unlink(record.path)
-        }
+        if Record(record.path, madeFolder: record.madeFolder) == record { _ = unsafe unlink(record.path) }
         guard record.madeFolder, let slash = record.path.lastIndex(of: "/") else { return }
         _ = unsafe rmdir(String(record.path[..<slash]))
     }

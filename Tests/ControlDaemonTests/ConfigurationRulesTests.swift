@@ -1,0 +1,170 @@
+import ControlAPI
+import Keychain
+import Testing
+
+@testable import ControlDaemon
+
+@Suite struct ConfigurationRulesTests {
+    private let good = Configuration(
+        name: "home",
+        owner: .init(user: 0),
+        provider: .init(identifier: "org.tunneld.wireguard", configuration: [:])
+    )
+
+    @Test func `a plain configuration is good`() throws { try ConfigurationRules.check(good) }
+
+    @Test(
+        arguments: [
+            ("", "It is empty."), (" home", "It begins or ends with a blank."), ("a\nb", "It has control characters."),
+            (String(repeating: "x", count: 256), "It has 256 bytes."),
+        ]
+    )
+    func `a name that can't be shown is refused`(name: String, reason: String) {
+        var bad = good
+        bad.name = name
+        let error = fault(bad)
+        #expect(error?.name == .configurationInvalid && error?.field == "name" && error?.reason == reason)
+    }
+
+    @Test(arguments: ["..", "all", "lo", "Büro (2. Stock)", "a/b", String(repeating: "x", count: 255)])
+    func `every other name is taken`(name: String) throws {
+        var other = good
+        other.name = name
+        try ConfigurationRules.check(other)
+    }
+
+    @Test(
+        arguments: [
+            ("l2tp", "L2TP is obsolete. Use IKEv2 to the same server, or WireGuard."),
+            ("PPTP", "PPTP has been broken for years. Use IKEv2 to the same server, or WireGuard."),
+            ("ikev2", "IKEv2 isn't there yet. Use WireGuard: `provider` with the identifier org.tunneld.wireguard."),
+            ("x", "It should hold `provider`."),
+        ]
+    )
+    func `a type that isn't there is refused with what to use`(type: String, remedy: String) {
+        #expect {
+            try ConfigurationRules.checkType(.string(type))
+        } throws: { error in
+            let error = error as? ControlError
+            return error?.field == "type" && error?.remedy == remedy
+        }
+    }
+
+    @Test func `what is missing or too early is named by its field`() {
+        let changes: [(inout Configuration) -> Void] = [
+            { $0.version = 2 }, { $0.provider = nil }, { $0.provider?.configuration = "x" },
+            { $0.onDemand.rules = [["action": "connect"]] }, { $0.onDemand.enabled = true },
+            { $0.owner.profile = "p" },
+        ]
+        let fields = ["version", "provider", "provider.configuration", "onDemand", "onDemand", "owner.profile"]
+        for (change, field) in zip(changes, fields) {
+            var bad = good
+            change(&bad)
+            #expect(fault(bad)?.field == field)
+        }
+    }
+
+    private func fault(_ configuration: Configuration) -> ControlError? {
+        do throws(ControlError) {
+            try ConfigurationRules.check(configuration)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+@Suite struct SecretRulesTests {
+    private let places = SecretPlaces(keys: ["privateKeyReference", "presharedKeyReference"])
+    private let owned = "keychain:0123456789abcdef0123456789abcdef"
+    private let gone = "keychain:ffffffffffffffffffffffffffffffff"
+
+    private func configuration(_ content: JSONValue) -> Configuration {
+        Configuration(
+            name: "home",
+            owner: .init(user: 1000),
+            provider: .init(identifier: "org.tunneld.wireguard", configuration: content)
+        )
+    }
+
+    @Test func `places are found at any depth, with their paths`() {
+        var it = configuration([
+            "privateKeyReference": "a", "mtu": 1, "peers": [["presharedKeyReference": "b"], ["publicKey": "c"]],
+            "deep": ["deeper": [["privateKeyReference": .null]]],
+        ])
+        it.passwordReference = "d"
+        #expect(
+            places.places(in: it) == [
+                .init(field: "passwordReference", value: "d"),
+                .init(field: "provider.configuration.peers[0].presharedKeyReference", value: "b"),
+                .init(field: "provider.configuration.privateKeyReference", value: "a"),
+            ]
+        )
+        let replaced = places.replacing(in: it) { ["a": "A", "c": "C", "d": "D"][$0] }
+        #expect(replaced.passwordReference == "D")
+        #expect(replaced.provider?.configuration["privateKeyReference"] == "A")
+        #expect(replaced.provider?.configuration["peers"]?.array?[0]["presharedKeyReference"] == "b")
+        #expect(replaced.provider?.configuration["peers"]?.array?[1]["publicKey"] == "c")
+    }
+
+    @Test func `a placeholder with its secret, and a reference to one's own item, are good`() throws {
+        try check(
+            ["privateKeyReference": "new:key", "peers": [["presharedKeyReference": .string(owned)]]],
+            ["new:key"]
+        )
+    }
+
+    @Test(arguments: ["c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2U=", "new:other", "", "keychain:short"])
+    func `a text in a reference's place is refused and not shown`(text: String) {
+        let error = fault(["peers": [["presharedKeyReference": .string(text)]]], [])
+        #expect(error?.name == .configurationInvalid)
+        #expect(error?.field == "provider.configuration.peers[0].presharedKeyReference")
+        #expect(text.isEmpty || !"\(String(describing: error))".contains(text))
+    }
+
+    @Test(arguments: [JSONValue.integer(7), true, ["x"], ["$data": "c2VjcmV0"]])
+    func `bytes and other values in a reference's place are refused`(value: JSONValue) {
+        #expect(fault(["privateKeyReference": value], [])?.name == .configurationInvalid)
+    }
+
+    @Test func `a reference to nothing, or to another user's item, can't be had`() {
+        #expect(fault(["privateKeyReference": .string(gone)], [])?.name == .secretUnavailable)
+        #expect(fault(["privateKeyReference": .string(owned)], [], owner: 0)?.name == .secretUnavailable)
+    }
+
+    @Test func `secrets and their descriptions must fit each other and the configuration`() {
+        #expect(fault(["privateKeyReference": "new:key"], ["new:key"], labels: [])?.name == .invalidParameter)
+        #expect(fault(["privateKeyReference": "new:key"], ["new:key"], labels: ["new:key", "x"])?.field == "secrets")
+        #expect(fault(["privateKeyReference": "new:key"], ["new:key", "new:key"])?.field == "secrets")
+        #expect(fault([:], ["new:key"])?.reason == "It describes a placeholder that the configuration doesn't use.")
+    }
+
+    private func check(
+        _ content: JSONValue,
+        _ secrets: [String],
+        labels: Set<String>? = nil,
+        owner: UInt32 = 1000
+    ) throws(ControlError) {
+        try SecretRules.check(
+            places.places(in: configuration(content)),
+            secrets: secrets.map { .init(placeholder: $0, kind: .privateKey) },
+            labels: labels ?? Set(secrets),
+            owner: owner,
+            item: { $0.description == owned ? ItemHeader(owner: 1000, kind: .privateKey, label: "x") : nil }
+        )
+    }
+
+    private func fault(
+        _ content: JSONValue,
+        _ secrets: [String],
+        labels: Set<String>? = nil,
+        owner: UInt32 = 1000
+    ) -> ControlError? {
+        do throws(ControlError) {
+            try check(content, secrets, labels: labels, owner: owner)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
