@@ -24,9 +24,24 @@ package enum MemoryFile {
             // A writable mapping would forbid the seal.
             unsafe munmap(base, count)
         }
-        try checkShim("fcntl(F_ADD_SEALS)") { shim_memfd_seal(raw) }
+        try seal(raw)
         return file
     }
+
+    /// A child between fork and exec has our mapping too, and then the kernel refuses for a moment.
+    private static func seal(_ raw: Int32) throws(SystemError) {
+        for attempt in 1... {
+            do throws(SystemError) {
+                try checkShim("fcntl(F_ADD_SEALS)") { shim_memfd_seal(raw) }
+                return
+            } catch {
+                guard error.code == EBUSY, attempt < sealAttempts else { throw error }
+                usleep(1000)
+            }
+        }
+    }
+
+    private static let sealAttempts = 1000
 
     /// Lends the bytes of a sealed file.
     ///

@@ -12,6 +12,20 @@ import Testing
         #expect(ftruncate(file.raw, 0) == -1)
     }
 
+    @Test func `a file is sealed while children are started`() async throws {
+        await withTaskGroup { group in
+            group.addTask {
+                for _ in 0..<200 {
+                    let child = try? ChildProcess(program: "/bin/true", user: 2_000_070_002).start()
+                    if child?.waitForEnd(milliseconds: 5000) == true { _ = child?.collect() }
+                }
+            }
+            group.addTask {
+                for _ in 0..<2000 { #expect(throws: Never.self) { try makeFile([1, 2, 3]) } }
+            }
+        }
+    }
+
     @Test func `an empty file has no bytes`() throws {
         let file = try makeFile([])
         #expect(try contents(of: file.raw, limit: 0) == [])
