@@ -38,6 +38,7 @@ extension ProviderHost {
         let descriptors = try claim(parameters.descriptors, request)
         let settings = try isolated { try $0.start(parameters, descriptors: descriptors) }
         isStarted = true
+        noteCall()
         handDescriptors(to: request.caller.process)
         try request.responder.reply(ProviderCalls.SettingsReply(settings: settings))
     }
@@ -101,7 +102,10 @@ extension ProviderHost {
         try request.responder.reply(NoParameters())
     }
 
-    private func obey(_ request: VarlinkRequest) throws(ControlError) { try seat.check(request.caller.process) }
+    private func obey(_ request: VarlinkRequest) throws(ControlError) {
+        try seat.check(request.caller.process)
+        noteCall()
+    }
 
     private func claim(_ labels: [String], _ request: VarlinkRequest) throws(ControlError) -> [String: SharedDescriptor]
     {

@@ -18,6 +18,9 @@ actor ProviderHost<Tunnel: TunnelProvider> {
     var vault = DescriptorVault()
     var requests = RequestBook<ProviderLink.Completion>()
     var isStarted = false
+    // A Dispatch timer wakes its thread every second until it fires; these don't.
+    private var patienceTimer: BootTimer?
+    private var trimTimer: BootTimer?
     /// Where the present controller's `Attach` is answered.
     var reports: Responder?
     private let link: ProviderLink
@@ -29,7 +32,9 @@ actor ProviderHost<Tunnel: TunnelProvider> {
     private let end: @Sendable (Int32) -> Void
 
     /// How long a provider waits for its first successful `Start`: nobody may know of it any more.
-    static var patience: DispatchTimeInterval { .seconds(60) }
+    static var patience: Interval { .seconds(60) }
+    /// How long after the last call the memory is given back that only calls need.
+    static var trimDelay: Interval { .seconds(5) }
     /// While more than this waits for the controller to read, the next report waits too.
     static var unreadReports: Int { 256 << 10 }
 
@@ -53,7 +58,13 @@ actor ProviderHost<Tunnel: TunnelProvider> {
     }
 
     /// Opens the doors.
-    func begin() {
+    func begin() throws(SystemError) {
+        patienceTimer = try BootTimer(on: executor.queue) { @Sendable [weak self] in
+            self?.assumeIsolated { if !$0.isStarted { $0.finish(1) } }
+        }
+        patienceTimer?.set(.now() + Self.patience)
+        // Without /proc the memory stays as it is.
+        trimTimer = try BootTimer(on: executor.queue) { @Sendable in try? ResidentMemory.releaseFilePages() }
         link.connect { @Sendable [weak self] signal in self?.assumeIsolated { $0.take(signal) } }
         controlDoor.open(on: executor.queue) { @Sendable [weak self] in
             self?.assumeIsolated { $0.controlDoor.accept() }
@@ -61,13 +72,17 @@ actor ProviderHost<Tunnel: TunnelProvider> {
         descriptorDoor.open(on: executor.queue) { @Sendable [weak self] in
             self?.assumeIsolated { $0.receiveDescriptors() }
         }
-        executor.queue.asyncAfter(deadline: .now() + Self.patience) { @Sendable [weak self] in
-            self?.assumeIsolated { if !$0.isStarted { $0.finish(1) } }
-        }
     }
 
     /// Somebody who isn't the controller, the service manager, ends the process.
     func terminate(reason: String) { tunnel.assumeIsolated { $0.stop(reason: reason) } }
+
+    /// Takes note of a call by the controller.
+    func noteCall() {
+        guard isStarted else { return }
+        patienceTimer?.set(nil)
+        trimTimer?.set(.now() + Self.trimDelay)
+    }
 
     // MARK: Descriptors
 

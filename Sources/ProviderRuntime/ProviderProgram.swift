@@ -89,7 +89,14 @@ package enum ProviderProgram {
             descriptorDoor: DescriptorDoor(descriptors, allowedUser: user)
         ) { status in exit(status) }
         reference.host.withLock { $0 = host }
-        Task { await host.begin() }
+        Task {
+            do {
+                try await host.begin()
+            } catch {
+                report(ControlError(.providerFailed, "The provider can't start.", reason: "\(error)"))
+                exit(1)
+            }
+        }
         return host
     }
 
