@@ -37,7 +37,7 @@ package actor PacketLoop {
         noticeQueue: DispatchQueue,
         handler: @escaping @Sendable ([LoopNotice]) -> Void
     ) throws(SystemError) {
-        executor = QueueExecutor(label: "packets", qos: .userInitiated)
+        executor = QueueExecutor(label: "packets")
         mailbox = try LoopMailbox()
         state = LoopState()
         epoll = try Epoll()
