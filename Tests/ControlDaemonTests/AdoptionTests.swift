@@ -114,7 +114,7 @@ import Testing
     private func abandonedSession(_ configuration: Configuration, _ bench: Bench) async throws -> SessionView {
         let tunnel = Tunnel(configuration, bench.services())
         let witness = Witness(bench.hub)
-        _ = await tunnel.start(configuration)
+        _ = try await tunnel.start(configuration)
         _ = try await witness.statuses(until: .connected)
         let view = await tunnel.view(of: configuration)
         await tunnel.abandon()

@@ -85,6 +85,19 @@ final class Bench: Sendable {
         )
     }
 
+    /// Saves a change of a stored configuration.
+    func replace(_ configuration: Configuration, secrets: [String: String] = [:]) async throws -> Configuration {
+        try await store.save(
+            ConfigurationStore.Draft(
+                configuration: configuration,
+                generation: configuration.generation,
+                secrets: secrets.keys.map { .init(placeholder: $0, kind: .privateKey) },
+                bundle: secrets.isEmpty ? PendingSecrets() : PendingSecrets(readingBundle: Self.bundle(secrets)),
+                places: SecretPlaces(keys: Self.secretKeys)
+            )
+        )
+    }
+
     static func bundle(_ secrets: [String: String]) throws -> SharedDescriptor {
         let size = SecretBundle.byteCount(secrets.map { ($0.key, $0.value.utf8.count) })
         return SharedDescriptor(

@@ -1,4 +1,5 @@
 import ControlAPI
+import Glibc
 import Journal
 import LinuxSystem
 import NetworkTypes
@@ -16,6 +17,16 @@ import Testing
         )
         #expect(given == DaemonDirectories(state: "/a", runtime: "/c", configuration: "/d"))
         #expect(given.controlSocket == "/c/control")
+    }
+
+    @Test func `folders are made with those above them, and one that is there keeps its mode`() throws {
+        let temporary = TemporaryFolder()
+        try makeFolders(to: temporary.path + "/a/b/c", mode: 0o700)
+        #expect(mode(temporary.path + "/a/b") == 0o755 && mode(temporary.path + "/a/b/c") == 0o700)
+        try makeFolders(to: temporary.path + "/a/b", mode: 0o700)
+        #expect(mode(temporary.path + "/a/b") == 0o755)
+        try AtomicFile.write([], to: temporary.path + "/file", mode: 0o600)
+        #expect(throws: SystemError.self) { try makeFolders(to: temporary.path + "/file", mode: 0o700) }
     }
 
     @Test func `arguments are read, and what makes no sense is told`() {
@@ -101,6 +112,11 @@ import Testing
         WGSocket.remove(record)
         #expect(try FileSystem.names(inFolder: temporary.path) == ["home-1.sock"])
         withExtendedLifetime(other) {}
+    }
+
+    private func mode(_ path: String) -> UInt32 {
+        var status = stat()
+        return unsafe stat(path, &status) == 0 ? status.st_mode & 0o7777 : 0
     }
 
     /// Nobody listens on it any more.

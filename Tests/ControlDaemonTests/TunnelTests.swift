@@ -14,7 +14,7 @@ import Testing
         let configuration = try await bench.save()
         let tunnel = Tunnel(configuration, bench.services())
         let witness = Witness(bench.hub)
-        let start = await tunnel.start(configuration)
+        let start = try await tunnel.start(configuration)
         #expect(!start.alreadyRunning)
         #expect(try await witness.statuses(until: .connected) == [.connecting, .connected])
 
@@ -73,7 +73,7 @@ import Testing
         let configuration = try await bench.save(behave: [behaviour])
         let tunnel = Tunnel(configuration, bench.services())
         let witness = Witness(bench.hub)
-        _ = await tunnel.start(configuration)
+        _ = try await tunnel.start(configuration)
         #expect(try await witness.statuses(until: .disconnected) == [.connecting, .disconnecting, .disconnected])
         let error = try #require(await tunnel.view(of: configuration).lastDisconnectError)
         #expect(error.message == message)
@@ -90,7 +90,7 @@ import Testing
         let configuration = try await bench.save()
         let tunnel = Tunnel(configuration, bench.services())
         let witness = Witness(bench.hub)
-        _ = await tunnel.start(configuration)
+        _ = try await tunnel.start(configuration)
         _ = try await witness.statuses(until: .disconnected)
         #expect(await tunnel.view(of: configuration).lastDisconnectError?.name == .networkSettingsFailed)
         await tunnel.idle()
@@ -106,7 +106,7 @@ import Testing
         let configuration = try await bench.save(behave: ["hang in start"])
         let tunnel = Tunnel(configuration, bench.services(startTimeout: .seconds(1)))
         let witness = Witness(bench.hub)
-        _ = await tunnel.start(configuration)
+        _ = try await tunnel.start(configuration)
         _ = try await witness.statuses(until: .disconnected)
         let error = try #require(await tunnel.view(of: configuration).lastDisconnectError)
         #expect(error.name == .timedOut)
@@ -119,7 +119,7 @@ import Testing
         let configuration = try await bench.save(behave: ["hang in start", "ignore stop"])
         let tunnel = Tunnel(configuration, bench.services())
         let witness = Witness(bench.hub)
-        _ = await tunnel.start(configuration)
+        _ = try await tunnel.start(configuration)
         _ = try await witness.event { $0.snapshot?.stage == .providerStarted }
         await tunnel.stop(session: nil)
         #expect(try await witness.statuses(until: .disconnected) == [.disconnecting, .disconnected])
@@ -134,7 +134,7 @@ import Testing
         for reference in StoreContents.references(in: configuration) { try bench.keychain.remove(reference) }
         let tunnel = Tunnel(configuration, bench.services())
         let witness = Witness(bench.hub)
-        _ = await tunnel.start(configuration)
+        _ = try await tunnel.start(configuration)
         _ = try await witness.statuses(until: .disconnected)
         #expect(await tunnel.view(of: configuration).lastDisconnectError?.name == .secretUnavailable)
         #expect(await bench.store.configuration(configuration.identifier) == configuration)
@@ -169,7 +169,7 @@ import Testing
         let configuration = try await bench.save(behave: ["die when ready"])
         let tunnel = Tunnel(configuration, bench.services())
         let witness = Witness(bench.hub)
-        _ = await tunnel.start(configuration)
+        _ = try await tunnel.start(configuration)
         _ = try await witness.statuses(until: .disconnected)
         let error = try #require(await tunnel.view(of: configuration).lastDisconnectError)
         #expect(error.message == "The tunnel's provider ended 5 times within 60 seconds.")
@@ -190,29 +190,82 @@ import Testing
         #expect(view.notes.contains("supplied 1 ['192.0.2.9'] None None None"))
         #expect(view.notes.contains("supplied 2 None 4242 ['udp4'] None"))
         #expect(view.listenPort == 4242)
+        #expect(bench.network.calls.last == "apply 192.0.2.1/32 4242", "the port's rules follow it")
         await end(tunnel)
     }
 
-    @Test func `a saved change is applied live, or waits where the provider refuses`() async throws {
+    @Test func `a saved change is applied live, with its new secrets`() async throws {
         let bench = try Bench()
         var configuration = try await bench.save(more: ["addresses": ["192.0.2.1/32"]])
+        let old = StoreContents.references(in: configuration)
         let tunnel = Tunnel(configuration, bench.services())
         try await start(tunnel, configuration, bench)
-        configuration = changed(configuration, ["addresses": ["192.0.2.2/32"]])
-        configuration.generation += 1
-        await tunnel.update(configuration)
-        var view = await tunnel.view(of: configuration)
+        configuration = changed(configuration, ["addresses": ["192.0.2.2/32"], "keyReference": "new:key"])
+        configuration = try await bench.replace(configuration, secrets: ["new:key": "sheep"])
+        await tunnel.configurationChanged()
+        let view = await tunnel.view(of: configuration)
         #expect(view.addresses == ["192.0.2.2/32"] && view.generation == 2 && !view.newerConfigurationWaiting)
         #expect(view.notes.contains("updated"))
+        #expect(try bench.keychain.references().isDisjoint(with: old))
         await end(tunnel)
+    }
 
-        configuration = changed(configuration, ["behave": ["refuse update"]])
+    @Test func `a change that the provider refuses waits, and what runs keeps its secrets`() async throws {
+        let bench = try Bench()
+        var configuration = try await bench.save(behave: ["refuse update"])
+        let tunnel = Tunnel(configuration, bench.services())
         try await start(tunnel, configuration, bench)
-        configuration = changed(configuration, ["addresses": ["192.0.2.3/32"]])
-        configuration.generation += 1
-        await tunnel.update(configuration)
-        view = await tunnel.view(of: configuration)
-        #expect(view.addresses == ["192.0.2.2/32"] && view.generation == 2 && view.newerConfigurationWaiting)
+        configuration = changed(configuration, ["addresses": ["192.0.2.3/32"], "keyReference": "new:key"])
+        configuration = try await bench.replace(configuration, secrets: ["new:key": "sheep"])
+        await tunnel.configurationChanged()
+        let view = await tunnel.view(of: configuration)
+        #expect(view.addresses == ["192.0.2.1/32"] && view.generation == 1 && view.newerConfigurationWaiting)
+        // A new provider goes on with the configuration that runs.
+        let witness = Witness(bench.hub)
+        kill(Int32(try #require(view.providerProcess)), SIGKILL)
+        _ = try await witness.statuses(until: .connected)
+        #expect(await tunnel.view(of: configuration).notes.contains("secrets 1"))
+        await end(tunnel)
+        #expect(try bench.keychain.references() == StoreContents.references(in: configuration))
+        try await start(tunnel, configuration, bench)
+        #expect(await tunnel.view(of: configuration).generation == 2)
+        await end(tunnel)
+    }
+
+    @Test func `a change saved while the tunnel starts is applied when it is ready`() async throws {
+        let bench = try Bench()
+        let first = try await bench.save()
+        let second = try await bench.replace(changed(first, ["addresses": ["192.0.2.4/32"]]))
+        let tunnel = Tunnel(first, bench.services())
+        try await start(tunnel, first, bench)
+        for _ in 0..<1000 where await tunnel.view(of: second).generation < 2 {
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        #expect(await tunnel.view(of: second).addresses == ["192.0.2.4/32"])
+        await end(tunnel)
+    }
+
+    @Test func `a removed configuration's tunnel is stopped and never starts again`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        await tunnel.retire()
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+        await expect(throws: Named(.configurationUnknown)) { try await tunnel.start(configuration) }
+    }
+
+    @Test func `what a client gives along with a start reaches the provider and no file`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = try await tunnel.start(configuration, options: ["token": "badger"])
+        _ = try await witness.statuses(until: .connected)
+        #expect(await tunnel.view(of: configuration).notes.contains(#"options {"token": "badger"}"#))
+        let journal = "\(bench.directories.journal)/\(configuration.identifier).json"
+        let text = String(decoding: try FileSystem.contents(ofFile: journal, limit: 1 << 20), as: UTF8.self)
+        #expect(!text.contains("badger"))
         await end(tunnel)
     }
 
@@ -247,7 +300,7 @@ import Testing
 
     private func start(_ tunnel: Tunnel, _ configuration: Configuration, _ bench: Bench) async throws {
         let witness = Witness(bench.hub)
-        _ = await tunnel.start(configuration)
+        _ = try await tunnel.start(configuration)
         let event = try await witness.event { $0.status == .connected || $0.status == .disconnected }
         try #require(event.status == .connected, "\(String(describing: event.error))")
     }

@@ -11,7 +11,7 @@ struct ConfigurationAnnouncer: Sendable {
         let isRemoval = change.current == nil
         hub.publishConfiguration(configuration, isRemoval: isRemoval)
         guard !isRemoval else { return }
-        Task { await tunnels.existing(configuration.identifier)?.update(configuration) }
+        Task { await tunnels.existing(configuration.identifier)?.configurationChanged() }
     }
 }
 

@@ -89,8 +89,8 @@ package final class Daemon: Sendable {
 
     private static func lock(_ directories: DaemonDirectories) throws(ControlError) -> [LockFile] {
         do throws(SystemError) {
-            try makeFolder(directories.state, mode: 0o700)
-            try makeFolder(directories.runtime, mode: 0o755)
+            try makeFolders(to: directories.state, mode: 0o700)
+            try makeFolders(to: directories.runtime, mode: 0o755)
             try makeFolder(directories.journal, mode: 0o700)
         } catch {
             throw ControlError(
@@ -162,7 +162,7 @@ package final class Daemon: Sendable {
             throw ControlError(
                 .unavailable,
                 "Providers can't be started through systemd.",
-                reason: "That comes with the service issue; this version only spawns them.",
+                reason: "This version of tunneld only spawns them; units of systemd come with a later one.",
                 remedy: "Use --launcher spawn."
             )
         }

@@ -168,6 +168,8 @@ struct ConfigurationsService: Sendable {
             await tunnel.idle()
         }
         try await store.remove(parameters.identifier, generation: parameters.generation)
+        // A start that had found the configuration before may have come in between.
+        await tunnels.existing(parameters.identifier)?.retire()
         await tunnels.forget(parameters.identifier)
         log.info("Removed \(configuration.name) for user \(caller.user).", [.tunnelID(configuration.identifier)])
         return NoParameters()

@@ -29,7 +29,22 @@ struct SessionsService: Sendable {
         let caller = Caller(request.caller)
         let configuration = try await visible(parameters.identifier, to: caller)
         try permission.check(.control, on: configuration.owner, by: caller, "start \(configuration.name)")
-        if let generation = parameters.generation, generation != configuration.generation {
+        try checkStart(of: configuration, parameters.generation)
+        if let provider = configuration.provider { _ = try await catalogue.descriptor(provider.identifier) }
+        let tunnel = await tunnels.tunnel(of: configuration)
+        // Asked again, now that a removal would find the tunnel: what starts is what is stored.
+        let newest = try await visible(parameters.identifier, to: caller)
+        try checkStart(of: newest, parameters.generation)
+        let reply = try await tunnel.start(newest, options: parameters.options)
+        log.info(
+            "User \(caller.user) starts \(configuration.name).",
+            [.tunnelID(configuration.identifier)]
+        )
+        return reply
+    }
+
+    private func checkStart(of configuration: Configuration, _ generation: Int?) throws(ControlError) {
+        if let generation, generation != configuration.generation {
             throw ControlError(
                 .configurationStale,
                 "Can't start \(configuration.name): the copy is stale.",
@@ -44,13 +59,6 @@ struct SessionsService: Sendable {
                 remedy: "Enable it first."
             )
         }
-        if let provider = configuration.provider { _ = try await catalogue.descriptor(provider.identifier) }
-        let reply = await tunnels.tunnel(of: configuration).start(configuration)
-        log.info(
-            "User \(caller.user) starts \(configuration.name).",
-            [.tunnelID(configuration.identifier)]
-        )
-        return reply
     }
 
     private func stop(

@@ -14,6 +14,8 @@ struct LiveSession: Sendable {
     var readers: [Task<Void, Never>] = []
     /// Duplicates of what the provider works with, by label; a new provider gets them.
     var descriptors: [String: SharedDescriptor] = [:]
+    /// What the client that started it gave along; not kept, for nobody knows what is in it.
+    var options: [String: JSONValue]?
     /// What the provider told last.
     var state: ProviderState?
     /// The newest timestamp that is kept.

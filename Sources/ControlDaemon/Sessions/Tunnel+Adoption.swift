@@ -7,6 +7,7 @@ extension Tunnel {
     /// Goes on with a session whose provider lives, or undoes it.
     func resume(_ record: SessionRecord) async {
         live = LiveSession(record: record)
+        nextConfiguration = record.configuration
         live?.keptTimestamp = services.timestamps.timestamp(of: identifier)
         await services.store.pin(StoreContents.references(in: record.configuration), by: record.session)
         do {

@@ -122,8 +122,12 @@ extension Tunnel {
             }
             do {
                 _ = try await connection.call("Supply", supplied)
+                // The rules for what comes back from outside name the port.
+                if supplied.listenPort != nil, let settings = self.live?.record.settings {
+                    try await self.putInForce(settings)
+                }
             } catch {
-                self.log.info("The provider took no answer to its request \(request.number): \(error)")
+                self.log.warning("The provider's request \(request.number) was answered in vain: \(error)")
             }
             self.live?.openRequests -= 1
         }

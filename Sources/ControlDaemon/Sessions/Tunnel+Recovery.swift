@@ -1,4 +1,4 @@
-package import ControlAPI
+import ControlAPI
 import FoundationEssentials
 import Journal
 import Keychain
@@ -40,14 +40,15 @@ extension Tunnel {
 
     // MARK: Another configuration
 
-    /// Takes a saved configuration over into the running session, as far as that is possible live.
-    package func update(_ configuration: Configuration) async {
-        waitingUpdate = configuration
+    /// Takes what is stored over into the running session, as far as that is possible live.
+    package func configurationChanged() async {
+        isUpdateWanted = true
         guard !isUpdating else { return }
         isUpdating = true
-        while let next = waitingUpdate {
-            waitingUpdate = nil
-            await applyUpdate(next)
+        while isUpdateWanted {
+            isUpdateWanted = false
+            // The newest, whatever the order in which its changes are told.
+            if let stored = await services.store.configuration(identifier) { await applyUpdate(stored) }
         }
         isUpdating = false
     }
@@ -79,12 +80,8 @@ extension Tunnel {
         guard provider.identifier == live.record.configuration.provider?.identifier else {
             throw ControlError(.unavailable, "Another provider can't take over a running tunnel.")
         }
-        let secrets = try services.keychain.sealedBundle(
-            of: StoreContents.references(in: configuration),
-            ownedBy: configuration.owner.user
-        )
-        let pinned = StoreContents.references(in: configuration)
-        await services.store.pin(pinned, by: live.session)
+        let references = StoreContents.references(in: configuration)
+        let secrets = try services.keychain.sealedBundle(of: references, ownedBy: configuration.owner.user)
         try await connection.send([DescriptorLabel.secrets: secrets])
         let reply = try await connection.call(
             "UpdateConfiguration",
@@ -95,6 +92,7 @@ extension Tunnel {
             as: ProviderCalls.SettingsReply.self
         )
         self.live?.record.configuration = configuration
+        await services.store.pin(references, by: live.session)
         try await applySettings(reply.settings)
     }
 

@@ -129,7 +129,7 @@ extension Tunnel {
             descriptors: labelled.keys.sorted(),
             listenPort: live.record.listenPort ?? 0,
             endpointHints: live.endpointHints.isEmpty ? nil : live.endpointHints,
-            options: nil
+            options: live.options
         )
         let reply = try await connection.call(
             "Start",
@@ -208,9 +208,16 @@ extension Tunnel {
     /// Puts the settings in force and tells the provider.
     func applySettings(_ settings: NetworkSettingsDocument) async throws {
         step = "apply the network settings"
-        guard let record = live?.record, let interface = live?.interface, let connection = live?.connection else {
-            throw Self.sessionEnded
-        }
+        let mtu = try await putInForce(settings)
+        guard let connection = live?.connection else { throw Self.sessionEnded }
+        step = "tell the provider that it is ready"
+        _ = try await connection.call("SettingsApplied", ProviderCalls.SettingsAppliedParameters(mtu: mtu))
+    }
+
+    /// - Returns: the interface's MTU.
+    @discardableResult
+    func putInForce(_ settings: NetworkSettingsDocument) async throws -> Int {
+        guard let record = live?.record, let interface = live?.interface else { throw Self.sessionEnded }
         let journal = services.journal
         let (applied, network) = try await services.network.apply(
             settings,
@@ -226,10 +233,6 @@ extension Tunnel {
         live?.record.settings = settings
         live?.record.applied = applied
         try saveRecord()
-        step = "tell the provider that it is ready"
-        _ = try await connection.call(
-            "SettingsApplied",
-            ProviderCalls.SettingsAppliedParameters(mtu: applied.mtu)
-        )
+        return applied.mtu
     }
 }

@@ -26,10 +26,14 @@ package actor Tunnel {
     private var since: Timestamp?
     private var idleWaiters: [CheckedContinuation<Void, Never>] = []
     /// The configuration for a session that begins when the present one has ended; without one, that which ended.
-    private var nextConfiguration: Configuration?
-    /// A saved configuration that waits for the one being applied.
-    var waitingUpdate: Configuration?
+    var nextConfiguration: Configuration?
+    /// What is stored is to be looked at, again perhaps.
+    var isUpdateWanted = false
     var isUpdating = false
+    /// The configuration is removed: nothing starts any more.
+    private var isRetired = false
+    /// Those of the start that is to come.
+    private var nextOptions: [String: JSONValue]?
 
     package init(_ configuration: Configuration, _ services: TunnelServices) {
         executor = QueueExecutor(label: "tunnel-\(configuration.identifier)")
@@ -56,11 +60,27 @@ package actor Tunnel {
     // MARK: What clients ask for
 
     /// Accepts a start; everything else comes as events.
-    package func start(_ configuration: Configuration) -> SessionsCalls.StartReply {
-        nextConfiguration = configuration
+    ///
+    /// - Throws: `configurationUnknown` once the configuration is removed.
+    package func start(
+        _ configuration: Configuration,
+        options: [String: JSONValue]? = nil
+    ) throws(ControlError) -> SessionsCalls.StartReply {
+        guard !isRetired else { throw .configurationUnknown(identifier) }
         let (session, alreadyRunning, effects) = machine.start(session: UUID().uuidString.lowercased())
+        if !alreadyRunning {
+            nextConfiguration = configuration
+            nextOptions = options
+        }
         carryOut(effects)
         return SessionsCalls.StartReply(session: session, alreadyRunning: alreadyRunning)
+    }
+
+    /// Stops for good, and returns once there is no session.
+    package func retire() async {
+        isRetired = true
+        stop(session: nil)
+        await idle()
     }
 
     /// Accepts a stop, of this session only if one is named.
@@ -139,6 +159,8 @@ package actor Tunnel {
                 now: .now()
             )
         )
+        live?.options = nextOptions
+        nextOptions = nil
         setTimer(services.startTimeout, session, nil)
         work = Task { await self.runBringUp(session) }
     }
@@ -147,6 +169,8 @@ package actor Tunnel {
         let result = await outcome { try await self.bringUp(session) }
         setTimer(nil, session, nil)
         take(.broughtUp(result.map { live?.state }), of: session)
+        // It may have been saved anew meanwhile.
+        if isReady { await configurationChanged() }
     }
 
     private func runRelaunch(_ session: String) async {

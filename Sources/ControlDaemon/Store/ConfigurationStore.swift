@@ -156,7 +156,12 @@ package actor ConfigurationStore {
     }
 
     /// Keeps items from being removed with their configuration as long as a session may read them again.
-    package func pin(_ references: Set<ItemReference>, by session: String) { pins[session] = references }
+    ///
+    /// What the session had pinned before is let go.
+    package func pin(_ references: Set<ItemReference>, by session: String) {
+        pins[session] = references
+        removeCondemned()
+    }
 
     package func unpin(by session: String) {
         pins[session] = nil
