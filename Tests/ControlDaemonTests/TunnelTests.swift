@@ -182,11 +182,9 @@ import Testing
         let configuration = try await bench.save(behave: ["resolve", "ask for sockets"])
         let tunnel = Tunnel(configuration, bench.services())
         try await start(tunnel, configuration, bench)
-        for _ in 0..<1000
-        where await tunnel.view(of: configuration).notes.count(where: { $0.hasPrefix("supplied") }) < 2 {
-            try await Task.sleep(for: .milliseconds(10))
+        let view = try await view(of: tunnel, configuration) { view in
+            view.notes.count(where: { $0.hasPrefix("supplied") }) == 2
         }
-        let view = await tunnel.view(of: configuration)
         #expect(view.notes.contains("supplied 1 ['192.0.2.9'] None None None"))
         #expect(view.notes.contains("supplied 2 None 4242 ['udp4'] None"))
         #expect(view.listenPort == 4242)
@@ -202,8 +200,7 @@ import Testing
         try await start(tunnel, configuration, bench)
         configuration = changed(configuration, ["addresses": ["192.0.2.2/32"], "keyReference": "new:key"])
         configuration = try await bench.replace(configuration, secrets: ["new:key": "sheep"])
-        await tunnel.configurationChanged()
-        let view = await tunnel.view(of: configuration)
+        let view = try await view(of: tunnel, configuration) { $0.generation == 2 }
         #expect(view.addresses == ["192.0.2.2/32"] && view.generation == 2 && !view.newerConfigurationWaiting)
         #expect(view.notes.contains("updated"))
         #expect(try bench.keychain.references().isDisjoint(with: old))
@@ -217,8 +214,7 @@ import Testing
         try await start(tunnel, configuration, bench)
         configuration = changed(configuration, ["addresses": ["192.0.2.3/32"], "keyReference": "new:key"])
         configuration = try await bench.replace(configuration, secrets: ["new:key": "sheep"])
-        await tunnel.configurationChanged()
-        let view = await tunnel.view(of: configuration)
+        let view = try await view(of: tunnel, configuration) { $0.newerConfigurationWaiting }
         #expect(view.addresses == ["192.0.2.1/32"] && view.generation == 1 && view.newerConfigurationWaiting)
         // A new provider goes on with the configuration that runs.
         let witness = Witness(bench.hub)
@@ -238,10 +234,8 @@ import Testing
         let second = try await bench.replace(changed(first, ["addresses": ["192.0.2.4/32"]]))
         let tunnel = Tunnel(first, bench.services())
         try await start(tunnel, first, bench)
-        for _ in 0..<1000 where await tunnel.view(of: second).generation < 2 {
-            try await Task.sleep(for: .milliseconds(5))
-        }
-        #expect(await tunnel.view(of: second).addresses == ["192.0.2.4/32"])
+        let view = try await view(of: tunnel, second) { $0.generation == 2 }
+        #expect(view.addresses == ["192.0.2.4/32"])
         await end(tunnel)
     }
 
@@ -296,6 +290,21 @@ import Testing
         let content = configuration.provider?.configuration.object ?? [:]
         result.provider?.configuration = .object(content.merging(members) { $1 })
         return result
+    }
+
+    /// The first view that fits, after the tunnel was told that something was saved; the last one after ten seconds.
+    private func view(
+        of tunnel: Tunnel,
+        _ stored: Configuration,
+        where fits: (SessionView) -> Bool
+    ) async throws -> SessionView {
+        await tunnel.configurationChanged()
+        for _ in 0..<1000 {
+            let view = await tunnel.view(of: stored)
+            if fits(view) { return view }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return await tunnel.view(of: stored)
     }
 
     private func start(_ tunnel: Tunnel, _ configuration: Configuration, _ bench: Bench) async throws {
