@@ -60,9 +60,10 @@ struct TestDevice {
     let driver: DeviceDriver
     let privateKey: SecretKey
 
-    init(lastTimestamp: WireGuardCore.Timestamp? = nil) throws {
+    init(privateKey: SecretKey? = nil, lastTimestamp: WireGuardCore.Timestamp? = nil) throws {
         var random = SecureRandom()
-        privateKey = SecretKey(random: &random)
+        let privateKey = privateKey ?? SecretKey(random: &random)
+        self.privateKey = privateKey
         guard let core = LibraryDeviceCore(privateKey: privateKey, random: random, lastTimestamp: lastTimestamp) else {
             throw TestFailure.noCore
         }

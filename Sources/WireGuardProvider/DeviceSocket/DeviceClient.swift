@@ -76,7 +76,7 @@ final class DeviceClient {
 
     func write() {
         do throws(SystemError) {
-            while output.count > 0 { try output.write(to: socket.raw) }
+            while output.count > 0 { try output.send(on: socket.raw) }
         } catch {
             if error.code != EAGAIN { isBroken = true }
         }

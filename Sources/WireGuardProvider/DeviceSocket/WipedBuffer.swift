@@ -46,20 +46,24 @@ package import WireGuardCore
         append(UInt8(ascii: "\n"))
     }
 
-    /// Lends free room of at least `size` bytes; `body` answers how many of its first bytes it has filled, or fails.
+    /// Lends `size` bytes of free room; `body` answers how many of its first bytes it has filled, or fails.
     package mutating func fill<E>(
         room size: Int,
         _ body: (UnsafeMutableRawBufferPointer) throws(E) -> Int
     ) throws(E) {
         reserve(size)
-        count += min(max(try unsafe body(UnsafeMutableRawBufferPointer(rebasing: memory[count...])), 0), size)
+        let room = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[count..<count + size])
+        count += min(max(try unsafe body(room), 0), size)
     }
 
-    /// Takes out what a descriptor takes of it.
-    package mutating func write(to descriptor: Int32) throws(SystemError) {
+    /// Takes out what a socket takes of it.
+    package mutating func send(on socket: Int32) throws(SystemError) {
         let base = unsafe UnsafeRawPointer(memory.baseAddress)
         let length = count
-        removeFirst(try check("write") { unsafe base.map { unsafe Glibc.write(descriptor, $0, length) } ?? 0 })
+        let sent = try check("send") {
+            unsafe base.map { unsafe Glibc.send(socket, $0, length, Int32(MSG_NOSIGNAL)) } ?? 0
+        }
+        removeFirst(sent)
     }
 
     /// Takes out the first bytes; the rest moves up.
