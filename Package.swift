@@ -117,7 +117,7 @@ let tests: [Target] = [
         ],
         fixtures: true
     ),
-    test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes"]),
+    test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket"]),
     test("Netlink", ["CShims"]),
     test(
         "PacketIO",

@@ -13,7 +13,7 @@ actor ProviderHost<Tunnel: TunnelProvider> {
     nonisolated let executor: QueueExecutor
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    let tunnel: Tunnel
+    nonisolated let tunnel: Tunnel
     var seat: ControllerSeat
     var vault = DescriptorVault()
     var requests = RequestBook<ProviderLink.Completion>()

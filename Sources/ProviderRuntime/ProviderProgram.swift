@@ -1,11 +1,7 @@
 import ControlAPI
-import EventLoop
 import FoundationEssentials
 import Glibc
 import LinuxSystem
-import NetworkTypes
-import Synchronization
-import VarlinkSocket
 
 /// A provider's program, but for what kind of tunnel it runs.
 package enum ProviderProgram {
@@ -62,33 +58,7 @@ package enum ProviderProgram {
         let folder = try LaunchFolder(directory: directory)
         // Before the first other thread, so that all of them inherit the mask and the main thread alone takes them.
         let signals = TerminationSignals()
-        let host = try open(kind, folder)
-        while true {
-            let name = signals.wait()
-            Task { await host.terminate(reason: "The process got \(name).") }
-        }
-    }
-
-    private static func open<Tunnel: TunnelProvider>(
-        _ kind: Tunnel.Type,
-        _ folder: LaunchFolder
-    ) throws -> ProviderHost<Tunnel> {
-        let reference = HostReference<Tunnel>()
-        var limits = ServerLimits()
-        limits.connections = 16
-        let service = try ProviderService.make(version: ProductVersion.version) { reference.host.withLock { $0 } }
-        let server = VarlinkServer(service, limits: limits)
-        let user = folder.launch.controllerUser
-        let control = try UnixListener(.stream, at: UnixSocketAddress(folder.controlPath), mode: 0o600)
-        let descriptors = try UnixListener(.sequencedPacket, at: UnixSocketAddress(folder.descriptorsPath), mode: 0o600)
-        let host = ProviderHost<Tunnel>(
-            nonce: folder.launch.nonce,
-            executor: QueueExecutor(label: "control"),
-            server: server,
-            controlDoor: ControlDoor(control, allowedUser: user, server: server),
-            descriptorDoor: DescriptorDoor(descriptors, allowedUser: user)
-        ) { status in exit(status) }
-        reference.host.withLock { $0 = host }
+        let host = try ProviderHost<Tunnel>.open(folder) { status in exit(status) }
         Task {
             do {
                 try await host.begin()
@@ -97,7 +67,10 @@ package enum ProviderProgram {
                 exit(1)
             }
         }
-        return host
+        while true {
+            let name = signals.wait()
+            Task { await host.terminate(reason: "The process got \(name).") }
+        }
     }
 
     private static func printJSON(_ value: some Encodable) throws {
@@ -120,9 +93,4 @@ package enum ProviderProgram {
             rest = rest.dropFirst(max(count, 0))
         }
     }
-}
-
-/// The server's handlers need the host, and the host the server.
-private final class HostReference<Tunnel: TunnelProvider>: Sendable {
-    let host = Mutex<ProviderHost<Tunnel>?>(nil)
 }
