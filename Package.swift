@@ -147,6 +147,7 @@ let fuzzers: [Target] =
         fuzzer("FuzzReplayWindow", ["WireGuardCore"]),
         fuzzer("FuzzPackets", ["PacketIO", "PacketTestSupport", "LinuxSystem"]),
         fuzzer("FuzzVarlink", ["VarlinkCore"]),
+        fuzzer("FuzzDeviceOperation", ["WireGuardProvider", "WireGuardCore", "NetworkTypes"]),
     ] : []
 
 let package = Package(

@@ -1,0 +1,1 @@
+../Fuzz/FuzzDeviceOperation/Check.swift
