@@ -100,7 +100,8 @@ func fixture(_ name: String, beside file: String = #filePath) throws -> String {
 
 /// Waits for a state, at most ten seconds.
 func eventually(_ condition: () async -> Bool) async -> Bool {
-    for _ in 0..<2000 {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while ContinuousClock.now < deadline {
         if await condition() { return true }
         try? await Task.sleep(for: .milliseconds(5))
     }
