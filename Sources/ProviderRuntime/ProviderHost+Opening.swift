@@ -1,14 +1,19 @@
 import ControlAPI
 import EventLoop
 import LinuxSystem
+import NetworkTypes
 import Synchronization
 import VarlinkSocket
 
 extension ProviderHost {
     /// A host with its sockets in the provider's folder; nobody is let in before `begin`.
     ///
-    /// - Parameter end: see `init`.
-    static func open(_ folder: LaunchFolder, end: @escaping @Sendable (Int32) -> Void) throws -> ProviderHost {
+    /// - Parameters: see `init`.
+    static func open(
+        _ folder: LaunchFolder,
+        patience: Interval = .seconds(60),
+        end: @escaping @Sendable (Int32) -> Void
+    ) throws -> ProviderHost {
         let reference = HostReference<Tunnel>()
         var limits = ServerLimits()
         // A controller needs two; some may belong to one that was killed.
@@ -22,6 +27,7 @@ extension ProviderHost {
         let descriptors = try UnixListener(.sequencedPacket, at: UnixSocketAddress(folder.descriptorsPath), mode: 0o600)
         let host = ProviderHost(
             nonce: folder.launch.nonce,
+            patience: patience,
             executor: QueueExecutor(label: "control"),
             server: server,
             controlDoor: ControlDoor(control, allowedUser: user, server: server),

@@ -31,16 +31,19 @@ actor ProviderHost<Tunnel: TunnelProvider> {
     private var isReportScheduled = false
     private let end: @Sendable (Int32) -> Void
 
-    /// How long a provider waits for its first successful `Start`: nobody may know of it any more.
-    static var patience: Interval { .seconds(60) }
+    /// How long to wait for the first successful `Start`: nobody may know of the process any more.
+    private let patience: Interval
     /// How long after the last call the memory is given back that only calls need.
     static var trimDelay: Interval { .seconds(5) }
     /// While more than this waits for the controller to read, the next report waits too.
     static var unreadReports: Int { 256 << 10 }
 
-    /// - Parameter end: ends the process with an exit status; called on the control queue.
+    /// - Parameters:
+    ///   - patience: after it the process ends where no `Start` has succeeded.
+    ///   - end: ends the process with an exit status; called on any thread.
     init(
         nonce: String,
+        patience: Interval,
         executor: QueueExecutor,
         server: VarlinkServer,
         controlDoor: sending ControlDoor,
@@ -52,6 +55,7 @@ actor ProviderHost<Tunnel: TunnelProvider> {
         self.controlDoor = controlDoor
         self.descriptorDoor = descriptorDoor
         self.end = end
+        self.patience = patience
         seat = ControllerSeat(nonce: nonce)
         link = ProviderLink(executor: executor)
         tunnel = Tunnel(link: link)
@@ -62,7 +66,7 @@ actor ProviderHost<Tunnel: TunnelProvider> {
         patienceTimer = try BootTimer(on: executor.queue) { @Sendable [weak self] in
             self?.assumeIsolated { if !$0.isStarted { $0.finish(1) } }
         }
-        patienceTimer?.set(.now() + Self.patience)
+        patienceTimer?.set(.now() + patience)
         // Without /proc the memory stays as it is.
         trimTimer = try BootTimer(on: executor.queue) { @Sendable in try? ResidentMemory.releaseFilePages() }
         link.connect { @Sendable [weak self] signal in self?.assumeIsolated { $0.take(signal) } }

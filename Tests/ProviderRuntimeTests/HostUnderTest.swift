@@ -2,6 +2,7 @@ import ControlAPI
 import FoundationEssentials
 import Glibc
 import LinuxSystem
+import NetworkTypes
 import Synchronization
 import Testing
 import VarlinkCore
@@ -18,7 +19,7 @@ final class HostUnderTest: Sendable {
     private let status: AsyncStream<Int32>
     private let connections = Mutex<[VarlinkConnection]>([])
 
-    init(controller: UInt32) async throws {
+    init(controller: UInt32, patience: Interval) async throws {
         path = FileManager.default.temporaryDirectory.path + "/host-\(UUID())"
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         let launch = LaunchDocument(identifier: "id", nonce: "nonce", controllerUser: controller)
@@ -26,7 +27,7 @@ final class HostUnderTest: Sendable {
         folder = try LaunchFolder(directory: path)
         let (status, ended) = AsyncStream.makeStream(of: Int32.self)
         self.status = status
-        host = try .open(folder) { ended.yield($0) }
+        host = try .open(folder, patience: patience) { ended.yield($0) }
         tunnel = host.tunnel
         try await host.begin()
     }

@@ -183,6 +183,10 @@ struct ProviderHostTests {
         }
     }
 
+    @Test func `a provider that nobody starts ends by itself`() async throws {
+        try await withHost(patience: .milliseconds(50)) { host in #expect(await host.ended() == 1) }
+    }
+
     @Test func `every method of the interface is answered, and no other`() throws {
         let service = try ProviderService.make(version: "1") { nil as ProviderHost<FakeTunnel>? }
         #expect(service.description.disagreements(with: service.methods) == [])
@@ -190,9 +194,10 @@ struct ProviderHostTests {
 
     private func withHost(
         controller: UInt32 = getuid(),
+        patience: Interval = .seconds(600),
         _ body: (HostUnderTest) async throws -> Void
     ) async throws {
-        let host = try await HostUnderTest(controller: controller)
+        let host = try await HostUnderTest(controller: controller, patience: patience)
         do {
             try await body(host)
         } catch {
