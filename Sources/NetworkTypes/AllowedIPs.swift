@@ -26,6 +26,11 @@ package struct AllowedIPs<Owner: Hashable & Sendable>: Sendable {
         owners.filter { $0.value == owner }.keys.sorted()
     }
 
+    /// The prefixes of every owner that has some, in order.
+    package var byOwner: [Owner: [IPPrefix]] {
+        Dictionary(grouping: owners, by: \.value).mapValues { $0.map(\.key).sorted() }
+    }
+
     /// The table to look addresses up in, as it is now.
     package func table() -> AllowedIPsTable<Owner> { AllowedIPsTable(owners) }
 }

@@ -82,11 +82,17 @@ func isUsable(_ publicKey: PublicKey, with privateKey: SecretKey) -> Bool {
 extension DeviceDriver {
     /// Gives a new device its peers.
     func addPeers(of plan: DevicePlan) throws(PeerError) {
-        for peer in plan.peers { try addPeer(peer) }
+        try change { () throws(PeerError) in
+            for peer in plan.peers { try addPeer(peer) }
+        }
     }
 
     /// Applies what is different between two configurations; what neither changes stays, also what `wg set` changed.
     func apply(_ plan: DevicePlan, inPlaceOf old: DevicePlan) throws(PeerError) {
+        try change { () throws(PeerError) in try applyDifferences(plan, old) }
+    }
+
+    private func applyDifferences(_ plan: DevicePlan, _ old: DevicePlan) throws(PeerError) {
         let kept = Set(plan.peers.map(\.publicKey))
         for settings in old.peers where !kept.contains(settings.publicKey) {
             if let peer = peer(settings.publicKey) { removePeer(peer) }

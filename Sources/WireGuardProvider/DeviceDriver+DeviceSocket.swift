@@ -9,6 +9,7 @@ extension DeviceDriver {
         report.privateKey = core.privateKey
         report.listenPort = listenPort
         report.mark = mark
+        let prefixes = allowedIPs.byOwner
         report.peers = core.peerIdentifiers.compactMap { identifier in
             guard let peer = peers[identifier],
                 let known = core.report(of: identifier, sample: peer.watch.sample, at: clock.now)
@@ -21,7 +22,7 @@ extension DeviceDriver {
                 receivedBytes: known.receivedBytes,
                 sentBytes: known.sentBytes,
                 persistentKeepalive: peer.persistentKeepaliveSeconds,
-                allowedIPs: allowedIPs.prefixes(of: identifier)
+                allowedIPs: prefixes[identifier] ?? []
             )
         }
         return report
@@ -46,11 +47,14 @@ extension DeviceDriver {
     /// Applies a change that `check` has passed; its port is the tunnel's affair.
     func apply(_ change: DeviceChange) throws(OperationError) {
         do throws(PeerError) {
-            if change.replacePeers {
-                for peer in Array(peers.values) { removePeer(peer) }
+            try self.change { () throws(PeerError) in
+                if change.replacePeers {
+                    allowedIPs = AllowedIPs()
+                    for peer in Array(peers.values) { removePeer(peer) }
+                }
+                if case .set(let key) = change.privateKey { try setPrivateKey(key) }
+                for section in change.peers { try apply(section) }
             }
-            if case .set(let key) = change.privateKey { try setPrivateKey(key) }
-            for section in change.peers { try apply(section) }
         } catch {
             throw .invalid
         }

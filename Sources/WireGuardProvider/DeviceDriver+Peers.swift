@@ -33,17 +33,13 @@ extension DeviceDriver {
             }
         }
         try outcome.get()
-        postAllowedIPs()
     }
 
     func removePeer(_ peer: DevicePeer) {
         outside.post([.removePeer(peer.identifier)])
         allowedIPs.removeAll(of: peer.identifier)
-        step { [peers] core, _, _ in
-            core.removePeer(peer.identifier)
-            self.peers = peers.filter { $0.key != peer.identifier }
-        }
-        postAllowedIPs()
+        peers[peer.identifier] = nil
+        step { core, _, _ in core.removePeer(peer.identifier) }
     }
 
     func setPresharedKey(_ key: SecretKey?, of peer: DevicePeer) {
@@ -83,14 +79,14 @@ extension DeviceDriver {
 
     /// Takes prefixes away and gives others; who had one of them loses it.
     func changeAllowedIPs(of peer: DevicePeer, removing: [IPPrefix] = [], adding: [IPPrefix]) {
-        for prefix in removing { allowedIPs.remove(prefix, from: peer.identifier) }
-        for prefix in adding { allowedIPs.assign(prefix, to: peer.identifier) }
-        postAllowedIPs()
+        change {
+            for prefix in removing { allowedIPs.remove(prefix, from: peer.identifier) }
+            for prefix in adding { allowedIPs.assign(prefix, to: peer.identifier) }
+        }
     }
 
     func removeAllAllowedIPs(of peer: DevicePeer) {
-        allowedIPs.removeAll(of: peer.identifier)
-        postAllowedIPs()
+        change { allowedIPs.removeAll(of: peer.identifier) }
     }
 
     /// A peer with the new key's public key can't be one: it is taken away without a word, as `wg` does it.
@@ -107,8 +103,6 @@ extension DeviceDriver {
         }
         try outcome.get()
     }
-
-    func postAllowedIPs() { outside.post([.setAllowedIPs(allowedIPs.table())]) }
 
     private func sameKey(_ a: SecretKey?, _ b: SecretKey?) -> Bool {
         switch (a, b) {

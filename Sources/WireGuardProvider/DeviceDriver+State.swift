@@ -9,7 +9,8 @@ extension DeviceDriver {
         state.publicKey = core.publicKey.description
         state.lastTimestamp = core.lastTimestamp.map { hexadecimal($0.bytes) }
         state.notes += sharedKeyNotes(clock)
-        state.peers = core.peerIdentifiers.compactMap { view(of: $0, clock: clock) }
+        let prefixes = allowedIPs.byOwner
+        state.peers = core.peerIdentifiers.compactMap { view(of: $0, prefixes[$0] ?? [], clock: clock) }
         guard isReady else { return }
         let verdict = core.verdict(at: clock.now)
         state.status =
@@ -51,7 +52,7 @@ extension DeviceDriver {
             ? "No peer that was sent data answers." : "Waiting for an answer from \(endpoint)."
     }
 
-    private func view(of identifier: PeerIdentifier, clock: WallClock) -> PeerView? {
+    private func view(of identifier: PeerIdentifier, _ prefixes: [IPPrefix], clock: WallClock) -> PeerView? {
         guard let peer = peers[identifier],
             let known = core.report(of: identifier, sample: peer.watch.sample, at: clock.now)
         else { return nil }
@@ -65,7 +66,7 @@ extension DeviceDriver {
             verification: PeerView.Verification(known.verification),
             receivedBytes: known.receivedBytes,
             sentBytes: known.sentBytes,
-            allowedIPs: allowedIPs.prefixes(of: identifier).map(\.description),
+            allowedIPs: prefixes.map(\.description),
             persistentKeepalive: peer.persistentKeepaliveSeconds == 0 ? nil : Int(peer.persistentKeepaliveSeconds),
             hasPresharedKey: peer.presharedKey != nil,
             attempts: known.attempts,

@@ -9,11 +9,15 @@ final class DeviceDriver {
     var core: LibraryDeviceCore
     let outside: any DeviceOutside
     var peers: [PeerIdentifier: DevicePeer] = [:]
-    var allowedIPs = AllowedIPs<PeerIdentifier>()
+    /// Told to the loop when a change of it is complete.
+    var allowedIPs = AllowedIPs<PeerIdentifier>() { didSet { isTableStale = true } }
     var isReady = false
     /// The latest label that this run has sent; nil before the first initiation.
     var sentLabel: WireGuardCore.Timestamp?
+    private var isTableStale = false
     private var summary: DeviceSummary?
+    /// How many changes, one in another, are under way.
+    private var changesUnderWay = 0
 
     init(_ core: consuming LibraryDeviceCore, outside: any DeviceOutside) {
         self.core = core
@@ -49,20 +53,43 @@ final class DeviceDriver {
 
     /// Takes what the packet loop tells; `deviceFailed` and `socketFailed` are the tunnel's own affair.
     func take(_ notices: [LoopNotice]) {
-        step { core, moment, actions in
+        let isFlood = notices.allSatisfy { if case .handshake = $0 { true } else { false } }
+        step(isQuiet: isFlood) { core, moment, actions in
             for notice in notices { take(notice, &core, moment, &actions) }
         }
     }
 
-    /// Feeds the core, does what it says, looks names up that are due, and arms the timer.
-    func step(_ body: (inout LibraryDeviceCore, Moment, inout [DeviceAction]) -> Void) {
+    /// Feeds the core, does what it says, and what follows from that unless a larger change is under way.
+    ///
+    /// - Parameter isQuiet: whether nothing is to be told to tunneld where the core says nothing, as with messages that came
+    ///   to nothing.
+    func step(isQuiet: Bool = false, _ body: (inout LibraryDeviceCore, Moment, inout [DeviceAction]) -> Void) {
         let moment = outside.moment()
         var actions: [DeviceAction] = []
         body(&core, moment, &actions)
+        let hasActions = !actions.isEmpty
         perform(actions, at: moment)
+        if changesUnderWay == 0 { settle(at: moment, isQuiet: isQuiet && !hasActions) }
+    }
+
+    /// Makes a change of many steps: the table, the look-ups, the timer and the report come once, behind it.
+    func change<E>(_ body: () throws(E) -> Void) throws(E) {
+        changesUnderWay += 1
+        defer {
+            changesUnderWay -= 1
+            if changesUnderWay == 0 { settle(at: outside.moment(), isQuiet: false) }
+        }
+        try body()
+    }
+
+    private func settle(at moment: Moment, isQuiet: Bool) {
+        if isTableStale {
+            isTableStale = false
+            outside.post([.setAllowedIPs(allowedIPs.table())])
+        }
         lookUpNames(now: moment.now)
         outside.arm([core.deadline, nextLookUp].compactMap(\.self).min())
-        tellChanges(at: moment)
+        if !isQuiet { tellChanges(at: moment) }
     }
 
     func sample(of peer: PeerIdentifier) -> TrafficSample { peers[peer]?.watch.sample ?? TrafficSample() }

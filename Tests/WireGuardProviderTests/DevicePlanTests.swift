@@ -119,6 +119,22 @@ struct DevicePlanTests {
         #expect(try allowed(device, keys[1]) == ["10.2.0.0/16"])
     }
 
+    @Test func `many peers come with one table`() throws {
+        let device = try TestDevice(privateKey: secrets.own)
+        let peers = try (0..<200).map { number in
+            (try secrets.newPeer("\(number)"), nil as String?, ["10.0.\(number).0/24", "fd00:\(number)::/64"])
+        }
+        try device.driver.addPeers(of: try plan(document(peers)))
+        #expect(device.outside.commands.count { if case .addPeer = $0 { true } else { false } } == 200)
+        #expect(device.outside.commands.count { if case .setAllowedIPs = $0 { true } else { false } } == 1)
+        #expect(device.state().peers.map(\.allowedIPs.count) == Array(repeating: 2, count: 200))
+        device.outside.commands = []
+        try device.driver.apply(try plan(document([])), inPlaceOf: try plan(document(peers)))
+        #expect(device.outside.commands.count { if case .removePeer = $0 { true } else { false } } == 200)
+        #expect(device.outside.commands.count { if case .setAllowedIPs = $0 { true } else { false } } == 1)
+        #expect(device.state().peers.isEmpty)
+    }
+
     @Test func `the same configuration again does nothing at all`() throws {
         let (device, keys) = try running()
         let same = try plan(document([(keys[0], "192.0.2.1:7", ["10.0.0.0/8"]), (keys[1], nil, ["10.1.0.0/16"])]))
