@@ -116,6 +116,11 @@ import VarlinkSocket
         configuration.provider?.identifier = "org.example.later"
         let saved: ConfigurationsCalls.SaveReply = try await save(client, configuration, secrets: [:])
         #expect(saved.warnings.count == 1)
+        configuration.name = "other"
+        configuration.provider?.configuration = ["keyReference": "new:key"]
+        let withSecret = configuration
+        let refusal = await failure { let _: ConfigurationsCalls.SaveReply = try await save(client, withSecret) }
+        #expect(refusal?.name == .providerUnknown)
         let error = await failure { try await start(client, saved.identifier) }
         #expect(error?.name == .providerUnknown && error?.reason == "Installed are: org.tunneld.fake.")
     }

@@ -34,6 +34,7 @@ import Testing
         #expect(error.name == .providerFailed)
         #expect(error.reason == "/x: setresuid: Invalid argument (EINVAL).")
         #expect(error.remedy?.contains("user namespace") == true && error.remedy?.contains("2000000000") == true)
+        #expect(SpawnFailure.remedy(for: SpawnError(.groups, EPERM))?.contains("let it set groups") == true)
         #expect(SpawnFailure.remedy(for: SpawnError(.capabilities, EPERM))?.contains("CAP_SETPCAP") == true)
     }
 }
@@ -83,6 +84,16 @@ import Testing
             _ = unsafe chmod("\(programs)/\(name)", 0o755)
         }
         #expect(await bench.catalogue.installed().map(\.identifier) == ["org.tunneld.fake"])
+        let unusable = await bench.catalogue.unusable
+        #expect(unusable.count == 2)
+        #expect(
+            unusable[0].hasSuffix(
+                "tunnel-provider-a can't be used: It exited with status 1. Install the provider again."
+            )
+        )
+        #expect(
+            unusable[1].hasSuffix("tunnel-provider-b can't be used: what it printed isn't a provider's descriptor.")
+        )
         _ = unsafe chmod("\(programs)/tunnel-provider-fake", 0o777)
         #expect(await bench.catalogue.installed().isEmpty)
     }

@@ -11,6 +11,8 @@ package actor ProviderCatalogue {
     /// The folder of the running tunneld; nil: none is looked for there.
     private let programs: String?
     private var described: [String: (file: FileStamp, descriptor: ProviderDescriptor)] = [:]
+    /// What is there and can't be used, by path, and why.
+    private var faults: [String: String] = [:]
 
     package static let folders = ["/etc/tunneld/providers", "/usr/lib/tunneld/providers"]
     private static let programPrefix = "tunnel-provider-"
@@ -22,10 +24,11 @@ package actor ProviderCatalogue {
 
     /// All that can be used, by identifier; of two with the same the first found: files before programs.
     package func installed() async -> [ProviderDescriptor] {
+        faults = [:]
         var found: [String: ProviderDescriptor] = [:]
         for folder in folders {
             for name in names(in: folder) where name.hasSuffix(".json") {
-                guard let descriptor = Self.readFile("\(folder)/\(name)") else { continue }
+                guard let descriptor = readFile("\(folder)/\(name)") else { continue }
                 if found[descriptor.identifier] == nil { found[descriptor.identifier] = descriptor }
             }
         }
@@ -38,6 +41,9 @@ package actor ProviderCatalogue {
         return found.values.sorted { $0.identifier < $1.identifier }
     }
 
+    /// What the last look found that can't be used, a sentence each.
+    package var unusable: [String] { faults.sorted { $0.key < $1.key }.map { "\($0.key) can't be used: \($0.value)" } }
+
     /// The provider that a configuration names.
     ///
     /// - Throws: `providerUnknown`, which lists those that are installed; `versionMismatch`.
@@ -45,10 +51,11 @@ package actor ProviderCatalogue {
         let all = await installed()
         guard let descriptor = all.first(where: { $0.identifier == identifier }) else {
             let list = all.map(\.identifier).joined(separator: ", ")
+            let reasons = [all.isEmpty ? "None is installed." : "Installed are: \(list)."] + unusable
             throw ControlError(
                 .providerUnknown,
                 "There is no provider \(identifier.prefix(128)).",
-                reason: all.isEmpty ? "None is installed." : "Installed are: \(list).",
+                reason: reasons.joined(separator: " "),
                 remedy: "Install the provider, or correct the configuration's provider.identifier.",
                 field: "provider.identifier"
             )
@@ -108,12 +115,18 @@ package actor ProviderCatalogue {
     private func names(in folder: String) -> [String] { ((try? FileSystem.names(inFolder: folder)) ?? []).sorted() }
 
     /// Only root's word counts: who names the program decides what tunneld starts.
-    private static func readFile(_ path: String) -> ProviderDescriptor? {
-        guard let stamp = FileStamp(path), stamp.owner == 0, !stamp.isOpenToOthers,
-            let bytes = try? FileSystem.contents(ofFile: path, limit: 64 << 10),
+    private func readFile(_ path: String) -> ProviderDescriptor? {
+        guard let stamp = FileStamp(path), stamp.owner == 0, !stamp.isOpenToOthers else {
+            faults[path] = "it isn't a file that only root can write."
+            return nil
+        }
+        guard let bytes = try? FileSystem.contents(ofFile: path, limit: 64 << 10),
             let descriptor = try? JSONDecoder().decode(ProviderDescriptor.self, from: Data(bytes)),
             descriptor.executable.hasPrefix("/")
-        else { return nil }
+        else {
+            faults[path] = "it isn't a provider's descriptor."
+            return nil
+        }
         return descriptor
     }
 
@@ -121,11 +134,22 @@ package actor ProviderCatalogue {
         // Beside tunneld lies what who installed tunneld put there: the same owner, or root.
         guard let stamp = FileStamp(program), stamp.isExecutable, !stamp.isOpenToOthers,
             stamp.owner == 0 || stamp.owner == FileStamp("/proc/self/exe")?.owner
-        else { return nil }
+        else {
+            faults[program] = "it isn't a program that only root or tunneld's owner can write."
+            return nil
+        }
         if let known = described[program], known.file == stamp { return known.descriptor }
-        guard let output = try? await ProviderProgram.output(of: program, "--describe"),
-            var descriptor = try? JSONDecoder().decode(ProviderDescriptor.self, from: Data(output))
-        else { return nil }
+        let output: [UInt8]
+        do throws(ControlError) {
+            output = try await ProviderProgram.output(of: program, "--describe")
+        } catch {
+            faults[program] = [error.reason, error.remedy].compactMap(\.self).joined(separator: " ")
+            return nil
+        }
+        guard var descriptor = try? JSONDecoder().decode(ProviderDescriptor.self, from: Data(output)) else {
+            faults[program] = "what it printed isn't a provider's descriptor."
+            return nil
+        }
         descriptor.executable = program
         described[program] = (stamp, descriptor)
         return descriptor

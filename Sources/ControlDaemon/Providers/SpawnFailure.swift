@@ -15,10 +15,11 @@ enum SpawnFailure {
 
     static func remedy(for error: SpawnError?) -> String? {
         switch (error?.step, error?.code) {
-        case (.user, EINVAL), (.groups, EINVAL):
-            "In this user namespace (a rootless container?) there is no user id \(ProviderUser.range.lowerBound). Give "
-                + "it the ids up to \(ProviderUser.inquiry), or run tunneld outside of it."
-        case (.user, _), (.groups, _), (.capabilities, _):
+        case (.user, EINVAL), (.groups, _):
+            "A provider runs as a user of its own. In a user namespace (a rootless container) give it the ids from "
+                + "\(ProviderUser.range.lowerBound) to \(ProviderUser.inquiry) and let it set groups, or run tunneld "
+                + "outside of it."
+        case (.user, _), (.capabilities, _):
             "Run tunneld as root, with CAP_SETUID, CAP_SETGID and CAP_SETPCAP."
         case (.execute, EACCES):
             "Make the program executable for all users, and see that its file system isn't mounted noexec."

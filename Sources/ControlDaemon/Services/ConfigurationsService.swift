@@ -61,7 +61,7 @@ struct ConfigurationsService: Sendable {
         let configuration = try decode(request.configuration)
         let previous = try await authorize(configuration, caller)
         var warnings: [String] = []
-        let descriptor = try await installed(configuration, &warnings)
+        let descriptor = try await installed(configuration, &warnings, hasSecrets: request.secrets?.isEmpty == false)
         let draft = ConfigurationStore.Draft(
             configuration: configuration,
             generation: request.generation,
@@ -122,15 +122,18 @@ struct ConfigurationsService: Sendable {
     }
 
     /// The configuration's provider; one that isn't installed (yet) is refused at start, not here.
+    ///
+    /// Except that secrets can't be put in their places: only the provider says where those are.
     private func installed(
         _ configuration: Configuration,
-        _ warnings: inout [String]
+        _ warnings: inout [String],
+        hasSecrets: Bool
     ) async throws(ControlError) -> ProviderDescriptor? {
         guard let provider = configuration.provider else { return nil }
         do throws(ControlError) {
             return try await catalogue.descriptor(provider.identifier)
         } catch {
-            guard error.name == .providerUnknown else { throw error }
+            guard error.name == .providerUnknown, !hasSecrets else { throw error }
             warnings.append("\(error.message) \(error.reason ?? "") Its part of the configuration was not checked.")
             return nil
         }

@@ -36,15 +36,24 @@ struct DiagnosticsService: Sendable {
 
     private func providers() async -> Finding {
         let all = await catalogue.installed().map(\.identifier)
+        let unusable = await catalogue.unusable
+        let remedy = "Put tunnel-provider-wireguard beside tunneld, owned by root or by tunneld's owner."
         guard !all.isEmpty else {
+            let message = ["No provider can be used, so no tunnel can run."] + unusable
             return Finding(
                 check: "providers",
                 level: .problem,
-                message: "No provider is installed, so no tunnel can run.",
-                remedy: "Put tunnel-provider-wireguard beside tunneld, owned by root or by tunneld's owner."
+                message: message.joined(separator: " "),
+                remedy: unusable.isEmpty ? remedy : "Mend what is named, or install the provider again."
             )
         }
-        return Finding(check: "providers", level: .ok, message: "Installed: \(all.joined(separator: ", ")).")
+        let message = ["Installed: \(all.joined(separator: ", "))."] + unusable
+        return Finding(
+            check: "providers",
+            level: unusable.isEmpty ? .ok : .warning,
+            message: message.joined(separator: " "),
+            remedy: unusable.isEmpty ? nil : "Mend what is named, or remove it."
+        )
     }
 
     private static let checks = [

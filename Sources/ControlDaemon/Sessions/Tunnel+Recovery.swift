@@ -91,9 +91,10 @@ extension Tunnel {
             ),
             as: ProviderCalls.SettingsReply.self
         )
+        try await applySettings(reply.settings)
+        guard self.live?.session == live.session else { throw Self.sessionEnded }
         self.live?.record.configuration = configuration
         await services.store.pin(references, by: live.session)
-        try await applySettings(reply.settings)
     }
 
     // MARK: The network
