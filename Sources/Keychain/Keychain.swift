@@ -15,6 +15,7 @@ package struct Keychain: Sendable {
         do throws(SystemError) {
             if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST { throw SystemError(errno, call: "mkdir(\(folder))") }
             try check("chmod") { unsafe chmod(folder, 0o700) }
+            try AtomicFile.removeTemporaryFiles(in: folder)
         } catch {
             throw .system(error)
         }

@@ -43,6 +43,13 @@ package enum AtomicFile {
         try syncFolder(of: path)
     }
 
+    /// Removes what crashes left of writes in a folder that nobody else writes to now.
+    package static func removeTemporaryFiles(in folder: String) throws(SystemError) {
+        for name in try FileSystem.names(inFolder: folder) where name.hasSuffix(temporarySuffix) {
+            try remove("\(folder)/\(name)")
+        }
+    }
+
     /// Writes all the bytes.
     package static func writeAll(_ bytes: RawSpan, to raw: Int32) throws(SystemError) {
         var done = 0

@@ -99,6 +99,9 @@ import Testing
     @Test func `a journal that can't be understood is left, and holds up nobody`() async throws {
         let bench = try Bench()
         try AtomicFile.write(Array("{".utf8), to: bench.directories.journal + "/x.json", mode: 0o600)
+        // A write that was cut short is no record.
+        let cut = bench.directories.journal + "/y.json" + AtomicFile.temporarySuffix
+        try AtomicFile.write(Array("{".utf8), to: cut, mode: 0o600)
         let configuration = try await bench.save()
         let before = try await abandonedSession(configuration, bench)
         let tunnels = Tunnels(bench.services(epoch: 2))

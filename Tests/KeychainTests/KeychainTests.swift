@@ -26,6 +26,14 @@ import TunnelCrypto
         #expect(mode("\(temporary.path)/keychain/\(reference.name)") == 0o600)
     }
 
+    @Test func `what a crash left of an item is removed at the next start`() throws {
+        _ = try open()
+        let path = temporary.path + "/keychain/0123456789abcdef0123456789abcdef"
+        try AtomicFile.write([1], to: path + AtomicFile.temporarySuffix, mode: 0o600)
+        #expect(try open().references().isEmpty)
+        #expect(try FileSystem.names(inFolder: temporary.path + "/keychain").isEmpty)
+    }
+
     @Test func `an item serves its owner alone`() throws {
         let keychain = try open()
         let reference = try keychain.add(secret("wolf"), as: header)

@@ -21,6 +21,7 @@ struct SessionJournal: Sendable {
     func records() throws(SystemError) -> (records: [SessionRecord], damaged: [String]) {
         var records: [SessionRecord] = []
         var damaged: [String] = []
+        try AtomicFile.removeTemporaryFiles(in: folder)
         for name in try FileSystem.names(inFolder: folder).sorted() where name.hasSuffix(Self.suffix) {
             let path = "\(folder)/\(name)"
             guard let bytes = try? FileSystem.contents(ofFile: path, limit: Self.limit),

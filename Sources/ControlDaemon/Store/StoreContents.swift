@@ -22,6 +22,8 @@ package struct StoreContents: Sendable {
             for folder in [directories.configurations, directories.damaged, directories.timestamps] {
                 try makeFolder(folder, mode: 0o700)
             }
+            try AtomicFile.removeTemporaryFiles(in: directories.configurations)
+            try AtomicFile.removeTemporaryFiles(in: directories.timestamps)
             for name in try FileSystem.names(inFolder: directories.configurations).sorted() {
                 contents.take(name, directories)
             }
@@ -56,11 +58,7 @@ package struct StoreContents: Sendable {
 
     private mutating func take(_ name: String, _ directories: DaemonDirectories) {
         let path = "\(directories.configurations)/\(name)"
-        guard let identifier = ConfigurationFile.identifier(inName: name) else {
-            // A write that a crash cut short; the old file or none is in force.
-            if name.hasSuffix(AtomicFile.temporarySuffix) { _ = unsafe unlink(path) }
-            return
-        }
+        guard let identifier = ConfigurationFile.identifier(inName: name) else { return }
         do throws(ConfigurationFile.Fault) {
             configurations[identifier] = try ConfigurationFile.read(path, identifier: identifier)
         } catch {
