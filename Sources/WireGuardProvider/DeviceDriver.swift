@@ -133,7 +133,8 @@ private struct DeviceSummary: Equatable {
         let endpoint: Endpoint?
         let state: PeerReport.State
         let failure: PeerFailure?
-        let latestHandshake: Instant?
+        /// The times of later ones are read when they are asked for: a gateway has one every few milliseconds.
+        let hasHandshake: Bool
     }
 
     let verdict: DeviceVerdict
@@ -152,7 +153,7 @@ private struct DeviceSummary: Equatable {
                 // Alive or idle is a matter of time, read when it is asked for.
                 state: report.state == .alive ? .idle : report.state,
                 failure: report.failure,
-                latestHandshake: report.latestHandshake
+                hasHandshake: report.latestHandshake != nil
             )
         }
         self.peers = peers

@@ -27,6 +27,8 @@ final class RunningTunnel {
     var isChangingPort = false
     /// Whether the network settings are in force.
     var isApplied = false
+    /// Those that were told already.
+    var missingOffloads: Set<String> = []
     /// Things a person should know, by their cause.
     var notes: [String: String] = [:]
 

@@ -35,10 +35,18 @@ extension WireGuardTunnel {
                 logger.warning("An outer socket can't be used, going on without: \(error)")
                 tunnel.notes["socket"] = "One of the outer sockets can't be used: \(error)"
                 link.send(.stateChanged)
+            case .abilitiesChanged(let abilities): tellMissing(abilities.missing, tunnel)
             default: break
             }
         }
         tunnel.driver.take(notices)
+    }
+
+    /// Says once of each offload that the tunnel does without it.
+    private func tellMissing(_ missing: [String], _ tunnel: RunningTunnel) {
+        let news = missing.filter { !tunnel.missingOffloads.contains($0) }
+        tunnel.missingOffloads.formUnion(news)
+        if !news.isEmpty { logger.info("Going on without \(news.joined(separator: ", ")), with less throughput.") }
     }
 
     // MARK: The socket of wg

@@ -31,10 +31,10 @@ struct ReportPacingTests {
         #expect(told.count { $0 } == 8)
     }
 
-    @Test func `an hour of changes each millisecond is told four times a second`() {
+    @Test func `a minute of changes each millisecond is told four times a second`() {
         var pacing = ReportPacing()
         var told = 0
-        for millisecond in 0..<3_600_000 where pacing.changed(now: start + .milliseconds(millisecond)) { told += 1 }
-        #expect(told == 3600 * 4 + 7)
+        for millisecond in 0..<60_000 where pacing.changed(now: start + .milliseconds(millisecond)) { told += 1 }
+        #expect(told == 60 * 4 + 7)
     }
 }

@@ -1,0 +1,18 @@
+import PacketIO
+import Testing
+
+@testable import WireGuardProvider
+
+struct LoopAbilitiesTests {
+    @Test func `nothing is missing where the kernel does it all`() {
+        let sockets: UDPSocket.Abilities = [.groups, .trains, .sendBatches, .receiveBatches]
+        let all = LoopAbilities(device: [.checksum, .tcp, .udp], merging: true, v4: sockets, v6: sockets)
+        #expect(all.missing == [])
+    }
+
+    @Test func `what is missing is named once, with the kernel that has it`() {
+        let old = LoopAbilities(device: [.checksum, .tcp], merging: true, v4: [.groups], v6: [.groups])
+        #expect(old.missing == ["UDP segmentation of the TUN device (Linux 6.2)", "UDP_GRO (Linux 5.0)"])
+        #expect(LoopAbilities(device: [.tcp, .udp], merging: false, v4: nil, v6: nil).missing == [])
+    }
+}
