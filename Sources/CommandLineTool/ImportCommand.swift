@@ -82,6 +82,7 @@ struct ImportCommand {
         if let stored, result.configuration.privateKeyReference == stored {
             result.report.add(.changed, key: "PrivateKey", "not in the file: the stored one is kept")
         }
+        keepPresharedKeys(of: replaced, stored, &result)
         if context.invocation.has(.strict), !result.report.warnings.isEmpty {
             throw ImportFailure(file.path, warnings: result.report.warnings)
         }
@@ -115,6 +116,24 @@ struct ImportCommand {
             return (result.configuration, result.report, try SecretEnvelope.seal(result.secrets))
         } catch let errors as ImportErrors {
             throw ImportFailure(file.path, errors)
+        }
+    }
+
+    /// Says what becomes of pre-shared keys that are stored and not in the file.
+    ///
+    /// A file without any secret, as `export` writes it, doesn't speak of them: they are kept. One with a private key says
+    /// all that counts.
+    private func keepPresharedKeys(of replaced: Configuration?, _ storedPrivateKey: String?, _ result: inout Parsed) {
+        let stored = replaced?.wireGuard?.peers ?? []
+        let isSilent = storedPrivateKey != nil && result.configuration.privateKeyReference == storedPrivateKey
+        for index in result.configuration.peers.indices {
+            let peer = result.configuration.peers[index]
+            guard peer.presharedKeyReference == nil,
+                let kept = stored.first(where: { $0.publicKey == peer.publicKey })?.presharedKeyReference
+            else { continue }
+            if isSilent { result.configuration.peers[index].presharedKeyReference = kept }
+            let fate = isSilent ? "the stored one is kept" : "the stored one is given up"
+            result.report.add(.changed, key: "PresharedKey", "peer \(index + 1): not in the file: \(fate)")
         }
     }
 

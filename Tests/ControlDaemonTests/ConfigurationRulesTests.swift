@@ -26,6 +26,23 @@ import Testing
         #expect(error?.name == .configurationInvalid && error?.field == "name" && error?.reason == reason)
     }
 
+    @Test(
+        arguments: [
+            ("includeAllNetworks", \Configuration.includeAllNetworks), ("enforceRoutes", \.enforceRoutes),
+            ("persistentBlock", \.persistentBlock), ("startAtBoot", \.startAtBoot),
+            ("disconnectOnSleep", \.disconnectOnSleep),
+        ] as [(String, any WritableKeyPath<Configuration, Bool> & Sendable)]
+    )
+    func `what tunneld can't keep yet is no promise that it takes`(
+        field: String,
+        key: any WritableKeyPath<Configuration, Bool> & Sendable
+    ) {
+        var early = good
+        early[keyPath: key] = true
+        let error = fault(early)
+        #expect(error?.name == .configurationInvalid && error?.field == field)
+    }
+
     @Test(arguments: ["..", "all", "lo", "Büro (2. Stock)", "a/b", String(repeating: "x", count: 255)])
     func `every other name is taken`(name: String) throws {
         var other = good

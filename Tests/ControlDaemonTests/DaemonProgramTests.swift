@@ -9,14 +9,20 @@ import Testing
 
 @Suite struct DaemonProgramTests {
     @Test func `directories come from systemd's variables, the first of several`() {
-        let standard = DaemonDirectories(environment: ["STATE_DIRECTORY": "relative"])
+        let standard = DaemonDirectories(environment: [:], current: "/here")
         #expect(standard.state == "/var/lib/tunneld" && standard.runtime == "/run/tunneld")
         #expect(standard.settings == "/etc/tunneld/tunneld.conf")
         let given = DaemonDirectories(
-            environment: ["STATE_DIRECTORY": "/a:/b", "RUNTIME_DIRECTORY": "/c/", "CONFIGURATION_DIRECTORY": "/d"]
+            environment: ["STATE_DIRECTORY": "/a:/b", "RUNTIME_DIRECTORY": "/c/", "CONFIGURATION_DIRECTORY": "/d"],
+            current: "/here"
         )
         #expect(given == DaemonDirectories(state: "/a", runtime: "/c", configuration: "/d"))
         #expect(given.controlSocket == "/c/control")
+    }
+
+    @Test func `a relative directory begins where tunneld was started, and is never taken for the system's`() {
+        let relative = DaemonDirectories(environment: ["STATE_DIRECTORY": "state/"], current: "/here")
+        #expect(relative.state == "/here/state")
     }
 
     @Test func `folders are made with those above them, and one that is there keeps its mode`() throws {

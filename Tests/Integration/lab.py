@@ -282,6 +282,10 @@ class Tunneld:
                 pass
             self.process.kill()
             self.process.wait()
+        # A tunneld that was killed leaves what the next one would remove; here there is no next one.
+        for record in self.runtime.glob("journal/*.json"):
+            for interface in re.findall(r'"interface"\s*:\s*"([^"]+)"', record.read_text()):
+                (WG_SOCKETS / f"{interface}.sock").unlink(missing_ok=True)
 
     def connect(self, timeout=30):
         connection = socket.socket(socket.AF_UNIX)

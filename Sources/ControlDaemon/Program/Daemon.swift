@@ -107,18 +107,24 @@ package final class Daemon: Sendable {
         do throws(LockFile.Failure) {
             return try LockFile.acquire(path: path)
         } catch {
-            let reason =
-                switch error {
-                case .held(let held):
-                    "Process \(held.process.map(String.init) ?? "unknown") holds \(held.path)."
-                case .system(let error): "\(path): \(error)"
-                }
-            throw ControlError(
-                .unavailable,
-                "Another tunneld uses these directories.",
-                reason: reason,
-                remedy: "Use that one, or name other directories in STATE_DIRECTORY and RUNTIME_DIRECTORY."
-            )
+            switch error {
+            case .held(let held):
+                throw ControlError(
+                    .unavailable,
+                    "Another tunneld uses these directories.",
+                    reason: "Process \(held.process.map(String.init) ?? "unknown") holds \(held.path).",
+                    remedy: "Use that one, or name other directories in STATE_DIRECTORY and RUNTIME_DIRECTORY."
+                )
+            case .system(let error):
+                throw ControlError(
+                    .configurationReadWriteFailed,
+                    "tunneld can't use its directories.",
+                    reason: "\(path): \(error)",
+                    remedy:
+                        "Make that a folder that root can write to, or name other directories in STATE_DIRECTORY and "
+                        + "RUNTIME_DIRECTORY."
+                )
+            }
         }
     }
 

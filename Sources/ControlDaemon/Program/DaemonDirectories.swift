@@ -13,12 +13,15 @@ package struct DaemonDirectories: Equatable, Sendable {
         self.configuration = configuration
     }
 
-    package init(environment: [String: String]) {
+    /// - Parameter current: the folder that relative paths begin at.
+    package init(environment: [String: String], current: String) {
         func folder(_ variable: String, _ standard: String) -> String {
             // systemd separates several by colons; the first is ours.
-            let first = environment[variable]?.split(separator: ":").first.map(String.init)
-            guard let first, first.hasPrefix("/") else { return standard }
-            return first.count > 1 && first.hasSuffix("/") ? String(first.dropLast()) : first
+            guard let first = environment[variable]?.split(separator: ":").first.map(String.init) else {
+                return standard
+            }
+            let path = first.hasPrefix("/") ? first : current + "/" + first
+            return path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         }
         self.init(
             state: folder("STATE_DIRECTORY", "/var/lib/tunneld"),

@@ -1,6 +1,7 @@
 import ControlAPI
 import Dispatch
 import EventLoop
+import FoundationEssentials
 import Glibc
 import HostNetwork
 import Journal
@@ -22,7 +23,9 @@ package enum DaemonProgram {
         case .wrong(let fault):
             write("tunneld: \(fault)\n\(DaemonOptions.usage)", to: STDERR_FILENO)
             exit(2)
-        case .run(let options): run(options, DaemonDirectories(environment: environment))
+        case .run(let options):
+            let current = FileManager.default.currentDirectoryPath
+            run(options, DaemonDirectories(environment: environment, current: current))
         }
     }
 

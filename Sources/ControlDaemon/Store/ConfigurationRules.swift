@@ -59,6 +59,15 @@ package enum ConfigurationRules {
                 "Save it with `enabled` false and without rules, and start the tunnel with tunnelctl up."
             )
         }
+        // A promise that isn't kept is worse than none.
+        let early = [
+            ("includeAllNetworks", configuration.includeAllNetworks), ("enforceRoutes", configuration.enforceRoutes),
+            ("persistentBlock", configuration.persistentBlock), ("startAtBoot", configuration.startAtBoot),
+            ("disconnectOnSleep", configuration.disconnectOnSleep),
+        ]
+        for (field, isSet) in early where isSet {
+            throw invalid(field, "This version of tunneld can't do that yet.", "It should hold false.")
+        }
         guard configuration.owner.profile == nil else {
             throw invalid(
                 "owner.profile",
