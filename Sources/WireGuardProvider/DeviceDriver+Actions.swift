@@ -21,6 +21,7 @@ extension DeviceDriver {
             outside.post([.send(datagram, to: called ?? destination)])
         case .install(let peer, let keys):
             peers[peer]?.initiation = []
+            peers[peer]?.search?.answered()
             // The responder may not send before it has heard from us under the new session.
             outside.post(keys.isInitiator ? [.install(peer, keys), .keepalive(peer)] : [.install(peer, keys)])
         case .endpointChanged(let peer, let endpoint):

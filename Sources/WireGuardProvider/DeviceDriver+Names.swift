@@ -5,7 +5,9 @@ import WireGuardCore
 extension DeviceDriver {
     /// The answer to a look-up.
     ///
-    /// - Parameter addresses: nil with the reason where there was none.
+    /// - Parameters:
+    ///   - addresses: none where the name doesn't resolve.
+    ///   - failure: why it doesn't.
     func lookedUp(_ name: String, for identifier: PeerIdentifier, _ addresses: [IPAddress], failure: String?) {
         step { core, moment, actions in
             // The peer may have gone, or have got another endpoint meanwhile.
@@ -23,6 +25,9 @@ extension DeviceDriver {
             } else if peer.search?.current == nil {
                 peer.failureDetail = failure
                 core.report(.name, about: identifier)
+            } else if core.report(of: identifier, sample: peer.watch.sample, at: moment.now)?.attempts == 0 {
+                // It has answered meanwhile.
+                peer.search?.answered()
             }
         }
     }

@@ -78,6 +78,8 @@ extension DeviceDriver {
         var kind = known.failure
         // The first call has gone unanswered; the core says why only when it ends the attempt.
         if kind == nil, known.state == .silent { kind = .silent }
+        // The first look-up is still under way.
+        if kind == .name, peer.search?.isUnresolved == false { kind = nil }
         guard let kind else { return nil }
         let configured = peer.configuredEndpoint
         let endpoint = kind == .name ? configured : known.endpoint?.description ?? configured

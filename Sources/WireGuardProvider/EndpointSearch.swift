@@ -139,6 +139,15 @@ package struct EndpointSearch: Equatable, Sendable {
         if case .failed = lookup { lookup = .needed }
     }
 
+    /// The peer answers, so its name can wait until it doesn't.
+    package mutating func answered() {
+        guard current != nil else { return }
+        switch lookup {
+        case .needed, .failed: lookup = .done
+        case .asked, .done: break
+        }
+    }
+
     /// An authentic packet came from this endpoint, so it is the one in use.
     package mutating func learn(_ endpoint: Endpoint) {
         if let position = configured.firstIndex(of: endpoint) {

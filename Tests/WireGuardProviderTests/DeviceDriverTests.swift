@@ -102,6 +102,32 @@ struct DeviceDriverTests {
         #expect(device.state().peers.map(\.configuredEndpoint) == ["vpn.example:51820"])
     }
 
+    @Test func `a name that is still being looked up is no failure yet`() throws {
+        let device = try TestDevice()
+        try device.driver.addPeer(try named("vpn.example"))
+        device.driver.start()
+        device.pass(.seconds(1))
+        #expect(device.state().failure == nil)
+        #expect(device.state().reason == "Waiting for an answer from vpn.example:51820.")
+    }
+
+    @Test func `a connected device whose name server is gone waits for nothing`() throws {
+        let device = try TestDevice()
+        let peer = try makePeer(device)
+        var settings = DevicePeerSettings(publicKey: peer.publicKey)
+        settings.origin = .name("vpn.example", port: 51820)
+        settings.hint = far
+        try device.driver.addPeer(settings)
+        device.driver.start()
+        try connect(device, peer)
+        answer(device, [], failure: "no name server")
+        #expect(device.state().status == .connected)
+        let armed = try #require(device.outside.armed)
+        #expect(armed - device.outside.now == .seconds(540))
+        device.pass(.seconds(600))
+        #expect(device.outside.lookUps.count == 1)
+    }
+
     @Test func `a name that doesn't resolve is told and asked for again with growing gaps`() throws {
         let device = try TestDevice()
         try device.driver.addPeer(try named("vpn.example"))

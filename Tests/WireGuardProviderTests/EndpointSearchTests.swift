@@ -90,6 +90,28 @@ struct EndpointSearchTests {
         #expect(tried == 16)
     }
 
+    @Test func `while the peer answers its name is not looked up, and then again when it doesn't`() {
+        var search = EndpointSearch(.name("vpn.example", port: 1))
+        _ = search.resolved(addresses, now: start)
+        for _ in 0..<3 { _ = search.advance() }
+        _ = search.ask(now: start)
+        search.failed(now: start)
+        #expect(search.deadline != nil)
+        search.answered()
+        #expect(search.deadline == nil)
+        let next = search.advance()
+        #expect(next == nil)
+        #expect(search.deadline != nil)
+    }
+
+    @Test func `an answer doesn't make up for a name that has no address yet`() {
+        var search = EndpointSearch(.name("vpn.example", port: 1))
+        _ = search.ask(now: start)
+        search.failed(now: start)
+        search.answered()
+        #expect(search.deadline == start + .seconds(5))
+    }
+
     @Test func `an address alone is never looked up and has no other`() throws {
         var search = EndpointSearch(.address(try #require(Endpoint("192.0.2.1:1"))))
         #expect(search.current == Endpoint("192.0.2.1:1"))
