@@ -73,6 +73,24 @@ class Status(unittest.TestCase):
         pinger.kill()
         self.assertIn("reasserting", watcher.log_path.read_text())
 
+    def test_of_a_provider_that_hangs_nothing_is_shown_from_memory(self):
+        import os
+        import signal
+        self.daemon.ctl("up", "home")
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        provider = self.daemon.status("home")["providerProcess"]
+        os.kill(provider, signal.SIGSTOP)
+        try:
+            status = self.daemon.status("home")
+            self.assertEqual(status["status"], "reasserting")
+            self.assertIn("doesn't answer", status["reason"])
+            self.assertEqual(status["peers"], [])
+            self.assertEqual(self.daemon.ctl("status", "home", "--check", check=False).returncode, 3)
+        finally:
+            os.kill(provider, signal.SIGCONT)
+        self.daemon.wait_status("home", "connected", 5 * SLACK)
+        self.assertEqual(self.daemon.status("home")["peers"][0]["publicKey"], self.peer.public)
+
     def test_idle_is_never_a_failure(self):
         self.daemon.ctl("up", "home")
         self.drop()

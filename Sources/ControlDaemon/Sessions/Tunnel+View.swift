@@ -14,7 +14,6 @@ extension Tunnel {
     package func view(of stored: Configuration) async -> SessionView {
         var condition = condition
         var state = live?.state
-        var unanswered: String?
         if isReady, let connection = live?.connection, let session = live?.session {
             do {
                 state = try await connection.call(
@@ -25,13 +24,16 @@ extension Tunnel {
                 // Not taken as an event: what the provider tells by itself, in order, is still to come.
                 condition = self.condition(ifTold: state, of: session)
             } catch {
+                // What it said last may be untrue by now, so none of it is shown.
+                state = nil
                 condition = self.condition
-                unanswered = "The provider doesn't answer; peers and reason are what it said last."
+                condition.failure = nil
+                condition.reason = "The provider doesn't answer."
+                if condition.status == .connected { condition.status = .reasserting }
             }
         }
         var view = view(of: stored, condition, state, readAt: .now())
         view.counters = await counters()
-        if let unanswered { view.notes.append(unanswered) }
         return view
     }
 
