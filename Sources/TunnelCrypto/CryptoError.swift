@@ -3,7 +3,7 @@ package enum CryptoError: Error, Hashable, Sendable {
     /// libcrypto doesn't offer the algorithm: it is too old, or restricted by its configuration (FIPS).
     case algorithmMissing(String)
     /// libsodium could not start.
-    case libraryUnusable(String)
+    case unusableLibrary(String)
 }
 
 extension CryptoError: CustomStringConvertible {
@@ -11,7 +11,7 @@ extension CryptoError: CustomStringConvertible {
         switch self {
         case .algorithmMissing(let name):
             "libcrypto does not offer \(name). Use the OpenSSL 3 of Debian with its default provider enabled."
-        case .libraryUnusable(let name):
+        case .unusableLibrary(let name):
             "\(name) could not be started. Reinstall the package that holds it."
         }
     }

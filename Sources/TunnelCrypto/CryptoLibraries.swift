@@ -10,9 +10,9 @@ package enum CryptoLibraries {
     /// A program calls it once at its start. After it has returned, no function of this module fails for want of an
     /// algorithm; without the call such a failure ends the process.
     ///
-    /// - Throws: `algorithmMissing` or `libraryUnusable`.
+    /// - Throws: `algorithmMissing` or `unusableLibrary`.
     package static func check() throws(CryptoError) {
-        guard isSodiumReady else { throw .libraryUnusable("libsodium") }
+        guard isSodiumReady else { throw .unusableLibrary("libsodium") }
         guard unsafe cipher != nil else { throw .algorithmMissing("ChaCha20-Poly1305") }
         guard unsafe digest != nil else { throw .algorithmMissing("BLAKE2s-256") }
         guard keyedHash != nil else { throw .algorithmMissing("BLAKE2SMAC") }
