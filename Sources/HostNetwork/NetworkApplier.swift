@@ -128,6 +128,7 @@ package struct NetworkApplier: Sendable {
             // A kernel without IPv6, or a link too small for it, has no such setting and makes up no address.
             _ = try? tables.socket.request(Link.withoutLinkLocalAddress(index: difference.interface.index))
         }
+        if difference.needsPromotion { try promoteSecondaries(difference.interface.name) }
         var transaction = NetworkTransaction(socket: tables.socket)
         do throws(NetworkChangeFailure) {
             for step in difference.steps { try transaction.perform(step) }
@@ -140,6 +141,19 @@ package struct NetworkApplier: Sendable {
         journal = before.replacing(with: objects, on: difference.interface)
         // If this fails, the file names things that are gone, and taking those back does nothing.
         try? record(journal)
+    }
+
+    private func promoteSecondaries(_ name: String) throws(NetworkSettingsError) {
+        do throws(SystemError) {
+            try controls.write("1", to: "net/ipv4/conf/\(name)/promote_secondaries")
+        } catch {
+            throw NetworkSettingsError(
+                .refused,
+                "Cannot exchange an address of \(name) for another of the same network.",
+                why: error.description,
+                remedy: "Stop the tunnel and start it again, or make /proc/sys writable."
+            )
+        }
     }
 
     private func explain(_ failure: NetworkChangeFailure, _ left: [NetlinkError]) -> NetworkSettingsError {

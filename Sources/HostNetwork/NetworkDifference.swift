@@ -7,6 +7,11 @@ struct NetworkDifference: Sendable {
     let steps: [[NetworkChange]]
     /// Whether the link was never up.
     let isFirstUse: Bool
+    /// Whether the first IPv4 address of a network goes while another of the same network stays or comes.
+    ///
+    /// The kernel counts the later ones as secondary, and removes them with the first unless it is told to promote one
+    /// (Documentation/networking/ip-sysctl.rst, promote_secondaries). It lists the first one first.
+    let needsPromotion: Bool
 
     var isEmpty: Bool { steps.allSatisfy(\.isEmpty) }
 
@@ -40,6 +45,11 @@ struct NetworkDifference: Sendable {
         let rules = Changes(state.rules, plan.rules, samePlace: { $0 })
         // What somebody else put on the link is not ours to remove.
         let removed = addresses.removed.filter { state.journalledAddresses.contains($0.prefix) }
+        needsPromotion = removed.contains { old in
+            let network = old.prefix.network
+            return !network.address.isIPv6 && state.addresses.first { $0.prefix.network == network } == old
+                && plan.addresses.contains { $0.prefix.network == network }
+        }
         // Below 1280 the kernel throws IPv6 off the link: only when all else is done.
         let shrinksLast = mtu < TunnelMTU.minimumForIPv6
         steps = [

@@ -86,7 +86,8 @@ final class FakeKernel: NetlinkSocket {
         let tables = state.withLock { $0.tables }
         switch Int(request.type) {
         case Int(RTM_GETADDR):
-            return tables.addresses.map(\.add.message)
+            // The real one lists those of a network in the order in which they came.
+            return tables.addresses.sorted { $0.prefix < $1.prefix }.map(\.add.message)
         case Int(RTM_GETROUTE):
             let header = try message.read(rtmsg.self).header
             return tables.routes.filter { ($0.route.destination.address.family) == header.rtm_family }.map(\.message)

@@ -47,6 +47,27 @@ import Testing
         }
     }
 
+    @Test func `an address is exchanged for another of the same network, with its routes in place`() async throws {
+        try await Namespace.run { space in
+            space.makeUnderlay()
+            let interface = try space.makeTun("tnet0")
+            let applier = NetworkApplier(socket: space.socket)
+            var journal = NetworkJournal()
+            for addresses in [["10.7.0.2/24"], ["10.7.0.3/24", "10.7.0.4/24"], ["10.7.0.4/24"]] {
+                let settings = TunnelNetworkSettings(
+                    interface: interface,
+                    addresses: addresses.compactMap { IPPrefix($0) },
+                    routes: prefixes("10.7.0.0/24", "10.8.0.0/16")
+                )
+                _ = try applier.apply(settings, journal: &journal) { _ in }
+                let present = try space.tables.addresses(of: interface.index).map(\.prefix.description)
+                #expect(present.filter { $0.hasPrefix("10.7") }.sorted() == addresses)
+                #expect(space.ip("route show 10.7.0.0/24").contains("dev tnet0"))
+                #expect(space.ip("route show 10.8.0.0/16").contains("dev tnet0"))
+            }
+        }
+    }
+
     @Test func `a full tunnel has its own table and rules and keeps the outer packets out`() async throws {
         try await Namespace.run { space in
             space.makeUnderlay()

@@ -97,6 +97,23 @@ import Testing
         #expect(kernel.tables == before)
     }
 
+    @Test func `the first address of a network isn't exchanged where the others would go with it`() throws {
+        var journal = NetworkJournal()
+        _ = try apply(everything, &journal)
+        let before = kernel.tables
+        var settings = everything
+        settings.addresses.removeAll { $0.description == "10.7.0.2/24" }
+        settings.addresses += prefixes("10.7.0.3/24")
+        let exchanged = settings
+        #expect {
+            _ = try apply(exchanged, &journal)
+        } throws: { error in
+            let error = error as? NetworkSettingsError
+            return error?.code == .refused && error?.why?.contains("EROFS") == true
+        }
+        #expect(kernel.tables == before)
+    }
+
     @Test func `what was deleted by others comes back with the next call`() throws {
         var journal = NetworkJournal()
         _ = try apply(everything, &journal)
