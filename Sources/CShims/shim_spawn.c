@@ -81,7 +81,8 @@ static void execute(const struct shim_spawn_request *request) {
     execve(request->path, request->arguments, request->environment);
     if (errno != EACCES) return;
     // The program itself may be executable where the folders above it are closed to the user.
-    if (syscall(SYS_execveat, 4, "", request->arguments, request->environment, AT_EMPTY_PATH) != 0) errno = EACCES;
+    syscall(SYS_execveat, 4, "", request->arguments, request->environment, AT_EMPTY_PATH);
+    if (errno != ETXTBSY) errno = EACCES;
 }
 
 static void run_child(const struct shim_spawn_request *request, int pipe, int program) {

@@ -37,8 +37,25 @@ package struct ChildProcess: Sendable {
 
     /// Starts it, and returns once the program was executed.
     ///
+    /// A program that is being written is tried again for a while: its writer, or a child of the writer's between fork
+    /// and exec, has it open for a moment.
+    ///
     /// - Throws: the step that failed and its errno.
     package func start() throws(SpawnError) -> ProcessDescriptor {
+        for attempt in 1... {
+            do throws(SpawnError) {
+                return try startOnce()
+            } catch {
+                guard error == SpawnError(.execute, ETXTBSY), attempt < Self.attempts else { throw error }
+                usleep(10_000)
+            }
+        }
+        throw SpawnError(.execute, ETXTBSY)
+    }
+
+    private static let attempts = 50
+
+    private func startOnce() throws(SpawnError) -> ProcessDescriptor {
         let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
         guard null >= 0 else { throw SpawnError(.descriptors, errno) }
         let nullDescriptor = OwnedDescriptor(adopting: null)

@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Testing
 
@@ -48,6 +49,17 @@ import Testing
             mode: 0o755
         )
         let child = try ChildProcess(program: folder + "/true", directory: folder, user: user).start()
+        #expect(child.waitForEnd(milliseconds: 5000))
+        #expect(child.collect() == .exited(0))
+    }
+
+    @Test func `a program that is still being written is waited for`() throws {
+        let temporary = TemporaryFolder()
+        let program = temporary.path + "/true"
+        try AtomicFile.write(FileSystem.contents(ofFile: "/bin/true", limit: 1 << 20), to: program, mode: 0o755)
+        let writer = unsafe open(program, O_WRONLY | O_CLOEXEC)
+        DispatchQueue(label: "writer").asyncAfter(deadline: .now() + .milliseconds(50)) { _ = close(writer) }
+        let child = try ChildProcess(program: program, directory: temporary.path, user: user).start()
         #expect(child.waitForEnd(milliseconds: 5000))
         #expect(child.collect() == .exited(0))
     }
