@@ -109,6 +109,19 @@ package actor DescriptorChannel {
         }
     }
 
+    /// The messages that have come already, at most `limit`, without waiting; none while another receiver waits.
+    package func receiveWaiting(limit: Int = 64) -> [Message] {
+        var messages: [Message] = []
+        while !isClosed, receivers.isEmpty, messages.count < limit {
+            let received = try? unsafe buffer.withUnsafeMutableBytes { bytes in
+                try unsafe DescriptorPassing.receive(into: bytes, on: descriptor.raw)
+            }
+            guard let received, received.count > 0, !received.isCut else { break }
+            messages.append(Message(label: Array(buffer[..<received.count]), descriptors: received.descriptors))
+        }
+        return messages
+    }
+
     /// Ends the channel; who waits gets `disconnected`.
     package func close() { finish(.failure(Failure.disconnected)) }
 

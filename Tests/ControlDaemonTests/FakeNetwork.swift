@@ -15,8 +15,8 @@ final class FakeNetwork: TunnelNetwork {
         var settings: NetworkSettingsDocument?
         /// The call that fails.
         var failing: String?
-        /// Whether to note that the journal on disk named a change before it was made.
-        var journalOnApply: NetworkJournal?
+        /// Whether settings are being applied.
+        var applying = false
     }
 
     let state = Mutex(State())
@@ -65,6 +65,9 @@ final class FakeNetwork: TunnelNetwork {
         record: @escaping @Sendable (NetworkJournal) throws -> Void
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
         try note("apply \(settings.addresses.joined(separator: ",")) \(port ?? 0)")
+        if state.withLock({ exchange(&$0.applying, with: true) }) { try note("overlap") }
+        try? await Task.sleep(for: .milliseconds(30))
+        state.withLock { $0.applying = false }
         do {
             try record(journal)
         } catch {

@@ -239,6 +239,21 @@ import Testing
         await end(tunnel)
     }
 
+    @Test func `settings that come from two sides are put in force one after the other, the newest last`() async throws
+    {
+        let bench = try Bench()
+        var configuration = try await bench.save(behave: ["ask for sockets on update"])
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        configuration = try await bench.replace(changed(configuration, ["addresses": ["192.0.2.5/32"]]))
+        let view = try await view(of: tunnel, configuration) { $0.generation == 2 && $0.listenPort == 4343 }
+        #expect(view.addresses == ["192.0.2.5/32"])
+        await end(tunnel)
+        #expect(!bench.network.calls.contains("overlap"))
+        #expect(bench.network.calls.last { $0.hasPrefix("apply") } == "apply 192.0.2.5/32 4343")
+        #expect(bench.network.calls.last == "revert", "nothing comes after taking everything back")
+    }
+
     @Test func `a removed configuration's tunnel is stopped and never starts again`() async throws {
         let bench = try Bench()
         let configuration = try await bench.save()

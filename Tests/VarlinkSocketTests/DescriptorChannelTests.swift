@@ -26,6 +26,18 @@ import Testing
         #expect(unsafe read(first.descriptors[0].raw, &byte, 1) == 1)
     }
 
+    @Test func `what has come already is taken without waiting`() async throws {
+        let (one, two) = try UnixSocket.pair(.sequencedPacket)
+        let sender = try await DescriptorChannel.adopt(one)
+        let receiver = try await DescriptorChannel.adopt(two)
+        #expect(await receiver.receiveWaiting().isEmpty)
+        for label in ["a", "b", "c"] { try await sender.send(label.utf8) }
+        #expect(await receiver.receiveWaiting(limit: 2).map(\.label) == [Array("a".utf8), Array("b".utf8)])
+        #expect(try await receiver.receive()?.label == Array("c".utf8))
+        await sender.close()
+        #expect(await receiver.receiveWaiting().isEmpty)
+    }
+
     @Test func `a message that comes later wakes the receiver`() async throws {
         let (near, far) = try await pair()
         async let received = far.receive()

@@ -1,6 +1,7 @@
 import ControlAPI
 import Journal
 import LinuxSystem
+import VarlinkSocket
 
 /// What an earlier tunneld's session becomes when another one starts.
 extension Tunnel {
@@ -20,6 +21,13 @@ extension Tunnel {
             live = nil
             noteFailure(error)
         }
+    }
+
+    /// Takes what the provider handed over on attaching: it has by the time that it answers another call.
+    private func takeDescriptors() async throws {
+        guard let connection = live?.connection else { throw Self.sessionEnded }
+        _ = try await connection.call("Ping")
+        for message in await connection.descriptors.receiveWaiting() { keep(message) }
     }
 
     private func takeControl(_ record: SessionRecord) async throws(ControlError) -> ProviderState {
@@ -48,6 +56,7 @@ extension Tunnel {
                     remedy: "Start it again: tunnelctl up."
                 )
             }
+            try await takeDescriptors()
             readDescriptors()
             return state
         } catch let error as ControlError {

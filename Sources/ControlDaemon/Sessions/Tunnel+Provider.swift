@@ -123,9 +123,7 @@ extension Tunnel {
             do {
                 _ = try await connection.call("Supply", supplied)
                 // The rules for what comes back from outside name the port.
-                if supplied.listenPort != nil, let settings = self.live?.record.settings {
-                    try await self.putInForce(settings)
-                }
+                if supplied.listenPort != nil { try await self.putInForce(nil) }
             } catch {
                 self.log.warning("The provider's request \(request.number) was answered in vain: \(error)")
             }

@@ -214,10 +214,26 @@ extension Tunnel {
         _ = try await connection.call("SettingsApplied", ProviderCalls.SettingsAppliedParameters(mtu: mtu))
     }
 
+    /// Puts the settings in force, after whatever does so already: each change begins with the journal of the last.
+    ///
+    /// - Parameter settings: nil: those that are in force then, once more.
     /// - Returns: the interface's MTU.
     @discardableResult
-    func putInForce(_ settings: NetworkSettingsDocument) async throws -> Int {
-        guard let record = live?.record, let interface = live?.interface else { throw Self.sessionEnded }
+    func putInForce(_ settings: NetworkSettingsDocument?) async throws -> Int {
+        guard let session = live?.session else { throw Self.sessionEnded }
+        let before = networkTurn
+        let turn = Task {
+            await before?.value
+            return try await self.putInForceNow(settings, session)
+        }
+        networkTurn = Task { _ = try? await turn.value }
+        return try await turn.value
+    }
+
+    private func putInForceNow(_ settings: NetworkSettingsDocument?, _ session: String) async throws -> Int {
+        guard !isStopping, let record = live?.record, record.session == session, let interface = live?.interface,
+            let settings = settings ?? record.settings
+        else { throw Self.sessionEnded }
         let journal = services.journal
         let (applied, network) = try await services.network.apply(
             settings,

@@ -29,6 +29,8 @@ extension Tunnel {
     }
 
     private func revertNetwork() async -> [String] {
+        // Nothing is put in force any more once this has returned.
+        await networkTurn?.value
         guard let record = live?.record else { return [] }
         if record.network.interface == nil, let name = record.interface {
             return await services.network.removeDevice(named: name)

@@ -20,6 +20,8 @@ package actor Tunnel {
     /// What a start or a new start of the provider is doing, as the object of "while it was to".
     var step = "begin"
     private var work: Task<Void, Never>?
+    /// The last change of the network settings.
+    var networkTurn: Task<Void, Never>?
     private var timer: BootTimer?
     private var timerPurpose: (session: String, event: TunnelMachine.Event)?
     /// When the status became what it is; nil before the first session.
@@ -54,6 +56,7 @@ package actor Tunnel {
     var queue: DispatchQueue { executor.queue }
 
     package var isIdle: Bool { machine.phase == .idle }
+    var isStopping: Bool { if case .stopping = machine.phase { true } else { false } }
     var isReady: Bool { if case .ready = machine.phase { true } else { false } }
     var statusSince: Timestamp? { since }
 
