@@ -181,6 +181,16 @@ class Lab:
         self.veth(a, b, **options)
         return a, b
 
+    def home(self):
+        """The usual case: (a, b, tunneld on a with `home` imported and not up, its private key, wireguard-go on b)."""
+        a, b = self.pair()
+        daemon, private, peer = self.tunneld(a), genkey(), WireGuardGo(self, b)
+        peer.peer(pubkey(private), "10.20.0.1/32")
+        peer.address("10.20.0.2/24")
+        daemon.import_text("home", conf(private, ["10.20.0.1/24"], [
+            {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
+        return a, b, daemon, private, peer
+
     def tunneld(self, namespace, name="d", **options):
         daemon = Tunneld(self, namespace, name, **options)
         self.daemons.append(daemon)

@@ -3,21 +3,14 @@
 import time
 import unittest
 
-from lab import SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey, wait_for
+from lab import SLACK, Lab, ping, wait_for
 
 
 class Status(unittest.TestCase):
     def setUp(self):
         self.lab = Lab("stat")
         self.addCleanup(self.lab.close)
-        self.a, self.b = self.lab.pair()
-        self.daemon = self.lab.tunneld(self.a)
-        self.private = genkey()
-        self.peer = WireGuardGo(self.lab, self.b)
-        self.peer.peer(pubkey(self.private), "10.20.0.1/32")
-        self.peer.address("10.20.0.2/24")
-        self.daemon.import_text("home", conf(self.private, ["10.20.0.1/24"], [
-            {"PublicKey": self.peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
+        self.a, self.b, self.daemon, self.private, self.peer = self.lab.home()
 
     def drop(self):
         self.b.exec("nft", "add", "table", "inet", "t")
