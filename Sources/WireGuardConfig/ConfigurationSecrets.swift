@@ -1,3 +1,5 @@
+import NetworkTypes
+
 /// The private key and the pre-shared keys of one configuration, each under the reference that stands in its place.
 ///
 /// They have no printable form, are never copied by moving this value, and are wiped when it ends.
@@ -9,7 +11,7 @@
     /// In the order in which they came.
     package private(set) var references: [String] = []
 
-    package init() { unsafe memory = .allocate(byteCount: 4 * KeyText.keyBytes, alignment: 1) }
+    package init() { unsafe memory = .allocate(byteCount: 4 * KeyText.byteCount, alignment: 1) }
 
     deinit {
         unsafe Self.wipe(memory)
@@ -21,10 +23,10 @@
     /// - Returns: false, with nothing changed, for any other length.
     @discardableResult
     package mutating func insert(_ key: RawSpan, for reference: String) -> Bool {
-        guard key.byteCount == KeyText.keyBytes else { return false }
+        guard key.byteCount == KeyText.byteCount else { return false }
         var output = newSlot()
-        for index in 0..<KeyText.keyBytes {
-            output.storeBytes(of: KeyText.byte(of: key, at: index), toByteOffset: index, as: UInt8.self)
+        for index in 0..<KeyText.byteCount {
+            output.storeBytes(of: Self.byte(of: key, at: index), toByteOffset: index, as: UInt8.self)
         }
         name(slotCount - 1, reference)
         return true
@@ -41,7 +43,7 @@
     /// Reads a key's text into a new slot that has no reference yet.
     mutating func decode(_ text: ArraySlice<UInt8>) throws(ValueProblem) -> Int {
         var output = newSlot()
-        try KeyText.decode(text, into: &output)
+        try KeyText.read(text, into: &output)
         return slotCount - 1
     }
 
@@ -52,21 +54,25 @@
     func isZero(_ slot: Int) -> Bool {
         let key = key(at: slot)
         var bits: UInt8 = 0
-        for index in 0..<KeyText.keyBytes { bits |= KeyText.byte(of: key, at: index) }
+        for index in 0..<KeyText.byteCount { bits |= Self.byte(of: key, at: index) }
         return bits == 0
+    }
+
+    private static func byte(of key: RawSpan, at index: Int) -> UInt8 {
+        unsafe key.unsafeLoad(fromByteOffset: index, as: UInt8.self)
     }
 
     @_lifetime(borrow self)
     func key(at slot: Int) -> RawSpan {
-        let start = slot * KeyText.keyBytes
-        let bytes = unsafe UnsafeRawBufferPointer(rebasing: memory[start..<start + KeyText.keyBytes])
+        let start = slot * KeyText.byteCount
+        let bytes = unsafe UnsafeRawBufferPointer(rebasing: memory[start..<start + KeyText.byteCount])
         return unsafe _overrideLifetime(RawSpan(_unsafeBytes: bytes), borrowing: self)
     }
 
     @_lifetime(&self)
     private mutating func newSlot() -> MutableRawSpan {
-        let start = slotCount * KeyText.keyBytes
-        if unsafe start + KeyText.keyBytes > memory.count {
+        let start = slotCount * KeyText.byteCount
+        if unsafe start + KeyText.byteCount > memory.count {
             let larger = UnsafeMutableRawBufferPointer.allocate(byteCount: unsafe memory.count * 2, alignment: 1)
             unsafe larger.copyMemory(from: UnsafeRawBufferPointer(memory))
             unsafe Self.wipe(memory)
@@ -74,7 +80,7 @@
             unsafe memory = larger
         }
         slotCount += 1
-        let bytes = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + KeyText.keyBytes])
+        let bytes = unsafe UnsafeMutableRawBufferPointer(rebasing: memory[start..<start + KeyText.byteCount])
         return unsafe _overrideLifetime(MutableRawSpan(_unsafeBytes: bytes), mutating: &self)
     }
 

@@ -1,3 +1,5 @@
+import NetworkTypes
+
 /// Checks what stands in the place of a secret: a reference, and by no mistake the secret itself.
 enum ReferenceText {
     private static let longest = 256
@@ -17,9 +19,9 @@ enum ReferenceText {
 
     /// 43 or 44 characters of base64, or 64 of hexadecimal.
     private static func looksLikeKey(_ text: ArraySlice<UInt8>) -> Bool {
-        if text.count == 2 * KeyText.keyBytes { return text.allSatisfy(\.isHexadecimalDigit) }
+        if text.count == 2 * KeyText.byteCount { return text.allSatisfy(\.isHexadecimalDigit) }
         let bare = text.last == UInt8(ascii: "=") ? text.dropLast() : text
-        return bare.count == KeyText.textBytes - 1
+        return bare.count == KeyText.characterCount - 1
             && bare.allSatisfy { $0.isASCIILetter || $0.isASCIIDigit || "+/-_".utf8.contains($0) }
     }
 }

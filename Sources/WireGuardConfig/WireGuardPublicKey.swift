@@ -1,3 +1,5 @@
+import NetworkTypes
+
 /// A peer's public key: 32 bytes, and 44 characters of base64 as text.
 package struct WireGuardPublicKey: Hashable, Sendable {
     /// Always 32, not all zero.
@@ -5,15 +7,15 @@ package struct WireGuardPublicKey: Hashable, Sendable {
 
     /// - Returns: nil unless there are 32 bytes and one of them isn't zero.
     package init?(bytes: some Collection<UInt8>) {
-        guard bytes.count == KeyText.keyBytes, bytes.contains(where: { $0 != 0 }) else { return nil }
+        guard bytes.count == KeyText.byteCount, bytes.contains(where: { $0 != 0 }) else { return nil }
         self.bytes = Array(bytes)
     }
 
     init(text: ArraySlice<UInt8>) throws(ValueProblem) {
-        var bytes = [UInt8](repeating: 0, count: KeyText.keyBytes)
+        var bytes = [UInt8](repeating: 0, count: KeyText.byteCount)
         var span = bytes.mutableSpan
         var output = unsafe span.mutableBytes
-        try KeyText.decode(text, into: &output)
+        try KeyText.read(text, into: &output)
         guard let key = WireGuardPublicKey(bytes: bytes) else {
             throw ValueProblem("is all zeros", hint: "That is a placeholder: write the peer's real key.")
         }
