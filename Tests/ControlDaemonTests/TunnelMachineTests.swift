@@ -116,8 +116,28 @@ import Testing
         #expect(start.session == "b" && !start.alreadyRunning && start.effects.isEmpty)
         #expect(machine.start(session: "c").session == "b")
         #expect(machine.condition.status == .disconnecting)
-        #expect(take(.tornDown, "a") == [.bringUp(session: "b")])
+        #expect(take(.tornDown, "a") == [.startNext(session: "b")])
+        // Whoever watches sees the old session's end before the new one's begin.
+        #expect(machine.condition == TunnelMachine.Condition())
+        #expect(machine.start(session: "b").effects == [.bringUp(session: "b")])
         #expect(machine.condition.status == .connecting)
+    }
+
+    @Test mutating func `who stopped a session stays told until the next begins`() {
+        _ = machine.start(session: "a")
+        #expect(machine.stop(session: nil, reason: "User 7 stopped it.") == [.tearDown(session: "a")])
+        #expect(machine.condition.reason == "User 7 stopped it.")
+        _ = machine.start(session: "b")
+        #expect(machine.stop(session: "b", reason: "User 8 stopped it.").isEmpty)
+        #expect(machine.condition.reason == "User 8 stopped it.")
+        _ = take(.tornDown, "a")
+        #expect(machine.condition.status == .disconnected)
+        #expect(machine.condition.reason == "User 8 stopped it.")
+        _ = machine.start(session: "c")
+        #expect(machine.condition.reason == nil)
+        _ = take(.broughtUp(.failure(fault)), "c")
+        _ = take(.tornDown, "c")
+        #expect(machine.condition.reason == nil && machine.condition.error == fault)
     }
 
     @Test mutating func `a start that waits can be stopped, but not by a stop of the old session`() {

@@ -41,6 +41,28 @@ import Testing
         #expect(after.session == nil && after.lastDisconnectError == nil && after.interface == nil)
     }
 
+    @Test func `a stop and a new start at once are told one after the other, with who stopped it`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        let witness = Witness(bench.hub)
+        await tunnel.stop(session: nil, reason: "User 7 stopped it.")
+        #expect(try await !tunnel.start(configuration).alreadyRunning)
+        var reasons: [String?] = []
+        var statuses: [TunnelStatus] = []
+        _ = try await witness.event { event in
+            if statuses.last != event.status, let status = event.status {
+                statuses.append(status)
+                reasons.append(event.reason)
+            }
+            return event.status == .connected
+        }
+        #expect(statuses == [.disconnecting, .disconnected, .connecting, .connected])
+        #expect(reasons.prefix(3) == ["User 7 stopped it.", "User 7 stopped it.", nil])
+        await end(tunnel)
+    }
+
     @Test func `the provider runs as the device's owner, without privileges, and can't read the state`() async throws {
         let bench = try Bench()
         let configuration = try await bench.save()

@@ -69,7 +69,8 @@ struct SessionsService: Sendable {
         let configuration = try await visible(parameters.identifier, to: caller)
         try permission.check(.control, on: configuration.owner, by: caller, "stop \(configuration.name)")
         log.info("User \(caller.user) stops \(configuration.name).", [.tunnelID(configuration.identifier)])
-        await tunnels.existing(parameters.identifier)?.stop(session: parameters.session)
+        await tunnels.existing(parameters.identifier)?
+            .stop(session: parameters.session, reason: "User \(caller.user) stopped it.")
         return NoParameters()
     }
 

@@ -82,12 +82,16 @@ package actor Tunnel {
     /// Stops for good, and returns once there is no session.
     package func retire() async {
         isRetired = true
-        stop(session: nil)
+        stop(session: nil, reason: "Its configuration was removed.")
         await idle()
     }
 
     /// Accepts a stop, of this session only if one is named.
-    package func stop(session: String?) { carryOut(machine.stop(session: session)) }
+    ///
+    /// - Parameter reason: who stops it or why, in one sentence.
+    package func stop(session: String?, reason: String? = nil) {
+        carryOut(machine.stop(session: session, reason: reason))
+    }
 
     /// Returns once there is no session.
     package func idle() async {
@@ -134,6 +138,7 @@ package actor Tunnel {
             switch effect {
             case .bringUp(let session): beginBringUp(session)
             case .relaunch(let session): work = Task { await self.runRelaunch(session) }
+            case .startNext(let session): carryOut(machine.start(session: session).effects)
             case .retry(let session, let interval): setTimer(interval, session, .retryDue)
             case .tearDown(let session):
                 work?.cancel()

@@ -29,6 +29,8 @@ package struct TunnelMachine: Sendable {
         case retry(session: String, after: Interval)
         /// Cancel what runs, undo everything, then report `tornDown`.
         case tearDown(session: String)
+        /// Start the session that waited for the end of the last: only now, so that this end is told before.
+        case startNext(session: String)
     }
 
     package enum Phase: Equatable, Sendable {
@@ -92,16 +94,20 @@ package struct TunnelMachine: Sendable {
 
     /// Takes a request to stop, in whatever state; of another session than the present one it does nothing.
     ///
-    /// - Parameter session: nil: whichever runs.
-    package mutating func stop(session: String?) -> [Effect] {
+    /// - Parameters:
+    ///   - session: nil: whichever runs.
+    ///   - reason: who stops it or why, in one sentence.
+    package mutating func stop(session: String?, reason: String? = nil) -> [Effect] {
         switch phase {
-        case .idle: return []
-        case .stopping(let old, let next):
-            if session == nil || session == next { phase = .stopping(session: old, next: nil) }
+        case .idle, .stopping(_, next: nil): return []
+        case .stopping(let old, let next?):
+            guard session == nil || session == next else { return [] }
+            phase = .stopping(session: old, next: nil)
+            condition.reason = reason ?? condition.reason
             return []
         case .starting(let running), .ready(let running), .recovering(let running):
             guard session == nil || session == running else { return [] }
-            return end(running, error: nil)
+            return end(running, error: nil, reason: reason)
         }
     }
 
@@ -147,11 +153,13 @@ package struct TunnelMachine: Sendable {
     }
 
     private mutating func tornDown(_ next: String?) -> [Effect] {
-        let error = condition.error
+        let ended = condition
         phase = .idle
         condition = Condition()
-        condition.error = error
-        return next.map { begin($0) } ?? []
+        condition.error = ended.error
+        // An error says itself why.
+        condition.reason = ended.error == nil ? ended.reason : nil
+        return next.map { [.startNext(session: $0)] } ?? []
     }
 
     private mutating func begin(_ session: String) -> [Effect] {
@@ -210,11 +218,11 @@ package struct TunnelMachine: Sendable {
         return delay == .zero ? [.relaunch(session: session)] : [.retry(session: session, after: delay)]
     }
 
-    private mutating func end(_ session: String, error: ControlError?) -> [Effect] {
+    private mutating func end(_ session: String, error: ControlError?, reason: String? = nil) -> [Effect] {
         phase = .stopping(session: session, next: nil)
         condition.status = .disconnecting
         condition.stage = nil
-        condition.reason = error?.message
+        condition.reason = error?.message ?? reason
         condition.failure = nil
         condition.error = error
         return [.tearDown(session: session)]
