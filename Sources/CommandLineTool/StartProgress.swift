@@ -1,6 +1,6 @@
 package import ControlAPI
 
-/// What the events of one session say about its start, for somebody who waits.
+/// What tunneld tells of one session's start, for somebody who waits.
 package struct StartProgress: Sendable {
     package enum Step: Equatable, Sendable {
         /// A stage was reached, each told once and in order.
@@ -8,15 +8,35 @@ package struct StartProgress: Sendable {
         /// A peer doesn't answer, for another reason than before.
         case trouble(SessionView)
         case connected(SessionView)
+        /// The session may be over: the state is to be read.
+        case unclear
         /// The session is over.
-        case ended(ControlError?)
+        case ended(End)
+    }
+
+    /// How a session ended.
+    package struct End: Equatable, Sendable {
+        /// Nil where it was stopped.
+        package var error: ControlError?
+        /// Who stopped it.
+        package var reason: String?
+        /// The session that runs in its place.
+        package var successor: SessionView?
+
+        package init(error: ControlError? = nil, reason: String? = nil, successor: SessionView? = nil) {
+            self.error = error
+            self.reason = reason
+            self.successor = successor
+        }
     }
 
     private let session: String
     private var stage = StartStage.launching
     private var failure: FailureView.Kind?
-    /// Whether an event of this session came: before it, `disconnected` is the end of an older one.
-    private var begun = false
+    /// Whether anything was heard of this session.
+    private var hasBegun = false
+    /// What was told when this session began to end.
+    private var end: End?
     private let tellsPast: Bool
 
     /// - Parameter tellsPast: whether stages that are over at the first look are told; those of a session that ran
@@ -26,26 +46,37 @@ package struct StartProgress: Sendable {
         self.tellsPast = tellsPast
     }
 
+    /// Takes an event.
+    ///
+    /// It may have been told before the start was accepted, so one of another session or of none says nothing certain.
     package mutating func take(_ event: SessionsCalls.Event) -> [Step] {
-        guard event.kind == .present || event.kind == .status, let view = event.snapshot else { return [] }
-        return take(view, error: event.error)
+        guard event.kind == .present || event.kind == .status else { return [] }
+        guard let view = event.snapshot, view.session == session else { return [.unclear] }
+        return news(view, error: event.error)
     }
 
-    /// Takes the state as it was read after the start was accepted: being down then is the session's own end.
+    /// Takes the state as it was read after the start was accepted: what isn't this session then is before it or after it.
     package mutating func takeRead(_ view: SessionView) -> [Step] {
-        if !view.isRunning { begun = true }
-        return take(view)
+        if view.session == session { return news(view, error: nil) }
+        // This session waits for the end of an older one.
+        if !hasBegun, view.status == .disconnecting { return [] }
+        var end = end ?? End()
+        if view.session != nil {
+            end.successor = view
+        } else if self.end == nil {
+            end = End(error: view.lastDisconnectError, reason: view.reason)
+        }
+        return [.ended(end)]
     }
 
-    /// - Parameter error: what the event itself says; else the snapshot's last disconnect error counts.
-    package mutating func take(_ view: SessionView, error: ControlError? = nil) -> [Step] {
-        if view.session == session, !begun {
-            begun = true
+    private mutating func news(_ view: SessionView, error: ControlError?) -> [Step] {
+        if !hasBegun {
+            hasBegun = true
             if !tellsPast, let past = view.stage { stage = past }
         }
-        guard view.session == session, view.status != .disconnected else {
-            let isOver = begun && (view.session != nil || view.status == .disconnected || view.status == .invalid)
-            return isOver ? [.ended(error ?? view.lastDisconnectError)] : []
+        if view.status == .disconnecting {
+            end = End(error: error ?? view.lastDisconnectError, reason: view.reason)
+            return []
         }
         var steps = StartStage.allCases.filter { $0 > stage && $0 <= view.stage ?? stage }.map(Step.stage)
         stage = max(stage, view.stage ?? stage)

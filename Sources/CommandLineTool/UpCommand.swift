@@ -28,17 +28,17 @@ struct UpCommand {
             switch input {
             case .event(let event):
                 lost = nil
-                guard progress == nil else {
-                    if let snapshot = event.snapshot { try report.document(snapshot) }
-                    if let code = try report.tell(progress?.take(event) ?? []) { return code }
-                    continue
+                if progress == nil {
+                    guard event.kind == .ready else { continue }
+                    progress = try await start(view)
+                    if let code = try await read(view, &progress) { return code }
+                } else if let code = try await take(event, of: view, &progress) {
+                    return code
                 }
-                if event.kind == .ready { progress = try await start(view) }
-                if let code = try await read(view, &progress) { return code }
             case .lost(let error):
                 lost = error
                 context.console.note("The connection to tunneld was lost; the tunnel goes on. Waiting for tunneld.")
-            case .alarm(0): return try await giveUp(view, lost)
+            case .alarm(0): return try await giveUp(view, &progress, lost)
             case .alarm: if lost == nil, let code = try await read(view, &progress, telling: true) { return code }
             case .interrupted: return interrupted(view)
             }
@@ -65,6 +65,17 @@ struct UpCommand {
         return StartProgress(session: reply.session, tellsPast: !reply.alreadyRunning)
     }
 
+    private func take(
+        _ event: SessionsCalls.Event,
+        of known: SessionView,
+        _ progress: inout StartProgress?
+    ) async throws -> ExitCode? {
+        if let snapshot = event.snapshot { try report.document(snapshot) }
+        let steps = progress?.take(event) ?? []
+        if steps.contains(.unclear) { return try await read(known, &progress) }
+        return try report.tell(steps, of: known.name)
+    }
+
     /// Reads the state as it is now: what was so before the first event counts as well.
     private func read(
         _ known: SessionView,
@@ -75,7 +86,7 @@ struct UpCommand {
         guard let view = try await present(known) else { return nil }
         let steps = progress?.takeRead(view) ?? []
         if telling || !steps.isEmpty { try report.document(view) }
-        if let code = try report.tell(steps) { return code }
+        if let code = try report.tell(steps, of: known.name) { return code }
         if telling { try report.tell(waiting: view) }
         return nil
     }
@@ -90,10 +101,16 @@ struct UpCommand {
         }
     }
 
-    private func giveUp(_ known: SessionView, _ lost: ControlError?) async throws -> ExitCode {
+    private func giveUp(
+        _ known: SessionView,
+        _ progress: inout StartProgress?,
+        _ lost: ControlError?
+    ) async throws -> ExitCode {
         if let lost { throw lost }
         let view = try await context.daemon.status(known.identifier).first ?? known
         try report.document(view)
+        // What happened at the last moment counts.
+        if let code = try report.tell(progress?.takeRead(view) ?? [], of: known.name) { return code }
         let trouble = WaitingText.trouble(view)
         let after = timeout == timeout.rounded() ? "\(Int(timeout)) s" : "\(timeout) s"
         throw CommandFailure(

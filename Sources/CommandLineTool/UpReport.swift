@@ -23,7 +23,9 @@ final class UpReport {
     }
 
     /// Tells steps; the exit code where the wait is over.
-    func tell(_ steps: [StartProgress.Step]) throws -> ExitCode? {
+    ///
+    /// - Parameter name: of the tunnel.
+    func tell(_ steps: [StartProgress.Step], of name: String) throws -> ExitCode? {
         for step in steps {
             switch step {
             case .stage(let stage): try line(StyledText(StageText.of(stage)))
@@ -34,12 +36,28 @@ final class UpReport {
                 try line(WaitingText.connected(view))
                 if !console.json { try console.print(WaitingText.reservations(view).map { "  \($0)" }) }
                 return .done
-            case .ended(let error):
-                let stopped = ControlError(.connectionFailed, "The tunnel was stopped while it was starting.")
-                throw CommandFailure(error ?? stopped, code: .failed)
+            case .unclear: break
+            case .ended(let end): throw CommandFailure(Self.failure(end, of: name), code: .failed)
             }
         }
         return nil
+    }
+
+    private static func failure(_ end: StartProgress.End, of name: String) -> ControlError {
+        var error =
+            end.error
+            ?? ControlError(
+                .connectionFailed,
+                "\(name) was stopped while it was starting.",
+                reason: end.reason,
+                remedy: "`tunnelctl up \(name)` starts it again."
+            )
+        if let successor = end.successor {
+            let started = "It was started anew since, and is \(successor.status.rawValue)."
+            error.reason = [error.reason, started].compactMap(\.self).joined(separator: " ")
+            error.remedy = "`tunnelctl status \(name)` shows the new session, `tunnelctl up \(name)` waits for it."
+        }
+        return error
     }
 
     /// Tells why it isn't connected, who doesn't answer and what to do.

@@ -33,8 +33,11 @@ enum FakeService {
         service.on("org.tunneld.Sessions.Status") { (parameters: SessionsCalls.StatusParameters, _) in
             let fake = try box.get()
             try fake.called("Status")
+            try await Task.sleep(for: fake.update { $0.statusDelay })
             let sessions = fake.update { state in
-                state.sessions.filter { parameters.identifier == nil || $0.identifier == parameters.identifier }
+                let onStatus = state.onStatus
+                onStatus(&state)
+                return state.sessions.filter { parameters.identifier == nil || $0.identifier == parameters.identifier }
             }
             return SessionsCalls.StatusReply(sessions: sessions)
         }

@@ -22,6 +22,9 @@ final class FakeTunneld: Sendable {
         var onStop: @Sendable (FakeTunneld, String) -> Void = { fake, identifier in
             fake.change(identifier) { $0.takeDown() }
         }
+        /// What happens as the state is read, and how long that takes to begin.
+        var onStatus: @Sendable (inout State) -> Void = { _ in }
+        var statusDelay = Duration.zero
         var findings: [Finding] = []
         var secrets: [(label: String, bytes: [UInt8])] = []
         /// Methods in the order in which they were called.

@@ -167,6 +167,61 @@ import Testing
         await fake.stop()
     }
 
+    @Test(arguments: [false, true])
+    func `a session that somebody else stops ends the wait at once, with who it was`(isStartedAnew: Bool) async throws {
+        var stopping = Samples.connecting()
+        stopping.status = .disconnecting
+        stopping.reason = "User 7 stopped it."
+        var down = Samples.down()
+        down.reason = stopping.reason
+        let fake =
+            isStartedAnew
+            ? try await fake(Samples.connecting(), stopping, Samples.connected(session: "s2"))
+            : try await fake(Samples.connecting(), stopping, down)
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .failed)
+        #expect(
+            ran.errors
+                == (isStartedAnew
+                    ? """
+                    tunnelctl: home was stopped while it was starting.
+                      why: User 7 stopped it. It was started anew since, and is connected.
+                      do: `tunnelctl status home` shows the new session, `tunnelctl up home` waits for it.
+
+                    """
+                    : """
+                    tunnelctl: home was stopped while it was starting.
+                      why: User 7 stopped it.
+                      do: `tunnelctl up home` starts it again.
+
+                    """)
+        )
+        await fake.stop()
+    }
+
+    @Test func `a start that was stopped while it waited for the end of an older session ends the wait`() async throws {
+        var stopping = Samples.connected(session: "s0")
+        stopping.status = .disconnecting
+        let fake = try await fake(stopping, Samples.down(), Samples.connected(session: "s2"), before: stopping)
+        fake.update { $0.statusDelay = .milliseconds(200) }
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .failed)
+        #expect(ran.errors.contains("It was started anew since, and is connected."))
+        await fake.stop()
+    }
+
+    @Test func `an answer at the last moment of the wait counts`() async throws {
+        let fake = try await fake(Samples.connecting())
+        fake.update { state in
+            state.onStatus = { state in
+                if state.calls.count(where: { $0 == "Status" }) == 3 { state.sessions = [Samples.connected()] }
+            }
+        }
+        let ran = await Ran.tunnelctl("up", "home", "--timeout", "0.3", socket: fake.socket)
+        #expect(ran.code == .done)
+        await fake.stop()
+    }
+
     @Test func `a start that is refused ends with the refusal`() async throws {
         let fake = try await fake()
         fake.update { $0.errors["Start"] = ControlError(.configurationDisabled, "home is disabled.") }

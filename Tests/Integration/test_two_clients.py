@@ -1,0 +1,118 @@
+"""Several clients at one tunnel: each is told what happens to its own session, and every change once and in order."""
+
+import json
+import re
+import threading
+import time
+import unittest
+
+from lab import SLACK, Lab, wait_for
+
+
+class TwoClients(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab("two")
+        self.addCleanup(self.lab.close)
+        self.a, self.b, self.daemon, self.private, self.peer = self.lab.home()
+
+    def drop(self):
+        self.b.exec("nft", "add", "table", "inet", "t")
+        self.b.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
+        self.b.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", "51820", "drop")
+
+    def waiting_up(self, *arguments):
+        """An `up` that waits in vain so far."""
+        client = self.daemon.popen("up", "home", *arguments, log="up")
+        wait_for("the first handshake", lambda: "handshake sent" in client.log_path.read_text(), 10 * SLACK)
+        return client
+
+    def watcher(self):
+        """A `watch --json` and a function that gives its (status, reason), each change once."""
+        client = self.daemon.popen("watch", "home", "--json", log="watch")
+        wait_for("the present state", lambda: '"ready"' in client.log_path.read_text(), 5 * SLACK)
+
+        def seen():
+            events = [json.loads(line) for line in client.log_path.read_text().splitlines()]
+            numbers = [event["sequence"] for event in events if event["kind"] == "status"]
+            self.assertEqual(numbers, sorted(set(numbers)), "an event twice or out of order")
+            changes = []
+            for event in events:
+                if event["kind"] == "status" and (not changes or changes[-1][0] != event["status"]):
+                    changes.append((event["status"], event["reason"]))
+            return changes
+
+        return seen
+
+    def test_two_ups_wait_for_the_same_session(self):
+        self.drop()
+        first = self.waiting_up()
+        second = self.daemon.popen("up", "home", log="second")
+        wait_for("the second to wait", lambda: "already" in second.log_path.read_text(), 5 * SLACK)
+        self.b.exec("nft", "delete", "table", "inet", "t")
+        self.assertEqual(first.wait(60), 0, first.log_path.read_text())
+        self.assertEqual(second.wait(10), 0, second.log_path.read_text())
+
+    def test_an_up_whose_session_another_client_stops_says_so_at_once(self):
+        self.drop()
+        client = self.waiting_up("--timeout", "60")
+        self.daemon.ctl("down", "home")
+        stopped = time.monotonic()
+        self.assertEqual(client.wait(5 * SLACK), 1)
+        self.assertLess(time.monotonic() - stopped, SLACK)
+        text = client.log_path.read_text()
+        self.assertIn("home was stopped while it was starting.", text)
+        self.assertIn("User 0 stopped it.", text)
+
+    def test_an_up_whose_session_was_replaced_says_so(self):
+        self.drop()
+        client = self.waiting_up("--timeout", "60")
+        identifier = self.daemon.status("home")["identifier"]
+        self.daemon.call("org.tunneld.Sessions.Stop", {"identifier": identifier})
+        self.b.exec("nft", "delete", "table", "inet", "t")
+        # The new session waits for the end of the old one.
+        self.assertFalse(self.daemon.call("org.tunneld.Sessions.Start", {"identifier": identifier})
+                         ["parameters"]["alreadyRunning"])
+        self.assertEqual(client.wait(5 * SLACK), 1)
+        self.assertIn("It was started anew since, and is", client.log_path.read_text())
+        self.daemon.wait_status("home", "connected", 20 * SLACK)
+
+    def test_a_start_that_is_taken_back_before_its_session_begins_ends_its_up(self):
+        self.daemon.ctl("up", "home")
+        identifier = self.daemon.status("home")["identifier"]
+        for _ in range(5):
+            seen = []
+            waiting = threading.Thread(target=lambda: seen.append(self.daemon.ctl("up", "home", check=False)))
+            self.daemon.call("org.tunneld.Sessions.Stop", {"identifier": identifier})
+            waiting.start()
+            self.daemon.call("org.tunneld.Sessions.Stop", {"identifier": identifier})
+            waiting.join(25)
+            self.assertEqual(len(seen), 1, "it waits for a session that never comes")
+            self.assertIn(seen[0].returncode, (0, 1), seen[0].stdout + seen[0].stderr)
+
+    def test_a_watcher_sees_every_change_of_down_and_up_once_and_in_order(self):
+        self.daemon.ctl("up", "home")
+        identifier = self.daemon.status("home")["identifier"]
+        seen = self.watcher()
+        for _ in range(3):
+            self.daemon.call("org.tunneld.Sessions.Stop", {"identifier": identifier})
+            self.daemon.call("org.tunneld.Sessions.Start", {"identifier": identifier})
+            self.daemon.ctl("up", "home")
+        wait_for("the last connection to be told", lambda: len(seen()) >= 12, 5 * SLACK)
+        self.assertEqual([status for status, _ in seen()],
+                         ["disconnecting", "disconnected", "connecting", "connected"] * 3)
+        self.assertEqual([reason for status, reason in seen() if status == "disconnected"], ["User 0 stopped it."] * 3)
+
+    def test_a_client_that_is_killed_leaves_the_others_and_the_tunnel_alone(self):
+        self.drop()
+        killed, other = self.waiting_up(), self.waiting_up()
+        session = self.daemon.status("home")["session"]
+        killed.kill()
+        killed.wait()
+        self.b.exec("nft", "delete", "table", "inet", "t")
+        self.assertEqual(other.wait(60), 0, other.log_path.read_text())
+        self.assertEqual(self.daemon.status("home")["session"], session)
+        self.assertTrue(re.search(r"home: connected", other.log_path.read_text()))
+
+
+if __name__ == "__main__":
+    unittest.main()
