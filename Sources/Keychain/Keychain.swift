@@ -1,17 +1,28 @@
 import ControlAPI
 import Glibc
-import LinuxSystem
+package import LinuxSystem
 package import TunnelCrypto
 
-/// Secrets, each in a file of its own that only root may read, named by references everywhere else.
+/// Secrets, each in a sealed file of its own that only root may read, named by references everywhere else.
 ///
 /// Nothing here removes an item because it couldn't be read: only `remove` does.
 package struct Keychain: Sendable {
+    /// Opens a file for reading without waiting; a test puts a keychain that fails in its place.
+    package typealias Opener = @Sendable (_ path: String) throws(SystemError) -> OwnedDescriptor
+
     private let folder: String
+    private let keys: HostKeys
+    private let opener: Opener
 
     /// Opens the folder, or makes it.
-    package init(folder: String) throws(KeychainError) {
+    package init(
+        folder: String,
+        keys: HostKeys,
+        opener: @escaping Opener = { (path) throws(SystemError) in try Keychain.open(path) }
+    ) throws(KeychainError) {
         self.folder = folder
+        self.keys = keys
+        self.opener = opener
         do throws(SystemError) {
             if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST { throw SystemError(errno, call: "mkdir(\(folder))") }
             try check("chmod") { unsafe chmod(folder, 0o700) }
@@ -21,50 +32,53 @@ package struct Keychain: Sendable {
         }
     }
 
+    /// Why no secret can be kept, or nil.
+    package var problem: String? { keys.problem }
+
     /// Keeps a secret; durable once this has returned.
     ///
-    /// - Throws: `emptySecret`, `secretTooLong`, `system`.
+    /// - Throws: `emptySecret`, `secretTooLong`, `locked`, `system`.
     package func add(_ secret: borrowing SecretBytes, as header: ItemHeader) throws(KeychainError) -> ItemReference {
-        guard secret.count > 0 else { throw .emptySecret(label: header.label) }
-        guard secret.count <= ItemHeader.secretLimit else {
-            throw .secretTooLong(label: header.label, limit: ItemHeader.secretLimit)
-        }
         let reference = ItemReference.random()
-        let head = header.encoded(secretCount: secret.count)
-        let bytes = secret.bytes
-        do throws(SystemError) {
-            try AtomicFile.write(to: path(of: reference), mode: 0o600) { file throws(SystemError) in
-                try AtomicFile.writeAll(unsafe head.span.bytes, to: file)
-                try AtomicFile.writeAll(bytes, to: file)
-            }
-        } catch {
-            throw .system(error)
-        }
+        try write(secret, as: header, to: reference)
         return reference
+    }
+
+    /// Puts another secret, or another label, in an item's place: the old one or the new one, whole.
+    ///
+    /// - Throws: as `add(_:as:)`.
+    package func replace(
+        _ reference: ItemReference,
+        with secret: borrowing SecretBytes,
+        as header: ItemHeader
+    ) throws(KeychainError) {
+        try write(secret, as: header, to: reference)
     }
 
     /// The secret of an item.
     ///
     /// - Parameter user: whose it must be; nil: anybody's.
-    /// - Throws: `notFound`, `foreign`, `damaged`, `system`.
+    /// - Throws: `notFound`, `damaged`, `sealedUnderAnotherKey`, `unreadable`, `locked`.
     package func secret(of reference: ItemReference, ownedBy user: UInt32?) throws(KeychainError) -> SecretBytes {
-        let (header, file, count) = try open(reference)
-        if let user, header.owner != user { throw .foreign(reference: reference.description) }
-        var secret = SecretBytes(zeroCount: count)
-        let raw = file.raw
-        let isWhole = secret.withMutableBytes { bytes in
-            unsafe bytes.withUnsafeMutableBytes { buffer in
-                unsafe readWhole(raw, into: buffer)
-            }
-        }
-        guard isWhole else { throw .damaged(reference: reference.description, "\(ItemHeader.Fault.truncated)") }
-        return secret
+        let (file, bytes) = try file(of: reference, ownedBy: user)
+        return try secret(in: file, bytes.memory, reference)
     }
 
-    /// What an item is, without its secret.
+    /// What an item is, once its seal has been found good.
     ///
-    /// - Throws: `notFound`, `damaged`, `system`.
-    package func header(of reference: ItemReference) throws(KeychainError) -> ItemHeader { try open(reference).0 }
+    /// - Throws: as `secret(of:ownedBy:)`.
+    package func header(of reference: ItemReference, ownedBy user: UInt32?) throws(KeychainError) -> ItemHeader {
+        let (file, bytes) = try file(of: reference, ownedBy: user)
+        _ = try secret(in: file, bytes.memory, reference)
+        return file.header
+    }
+
+    /// What an item says that it is, its seal unseen.
+    ///
+    /// - Throws: `notFound`, `damaged`, `unreadable`.
+    package func claimedHeader(of reference: ItemReference) throws(KeychainError) -> ItemHeader {
+        try file(of: reference, ownedBy: nil).file.header
+    }
 
     /// Removes an item; one that isn't there is no error.
     package func remove(_ reference: ItemReference) throws(KeychainError) {
@@ -84,44 +98,139 @@ package struct Keychain: Sendable {
         }
     }
 
+    // MARK: Sealing anew
+
+    /// Seals what isn't sealed under the present host key but can be read: items of before there were seals, and those
+    /// that another key opens.
+    ///
+    /// Each is replaced at once or not at all, so this may be cut short and done again.
+    ///
+    /// - Returns: how many were sealed, and what went wrong, a sentence each.
+    package func sealAll() -> (sealed: Int, incidents: [String]) {
+        guard let key = keys.sealing, let references = try? references() else { return (0, []) }
+        var sealed = 0
+        var incidents: [String] = []
+        for reference in references.sorted(by: { $0.name < $1.name }) where !isSealed(reference, under: key) {
+            do throws(KeychainError) {
+                let (file, bytes) = try file(of: reference, ownedBy: nil)
+                try write(secret(in: file, bytes.memory, reference), as: file.header, to: reference)
+                sealed += 1
+            } catch {
+                incidents.append("A keychain item can't be used: \(error).")
+            }
+        }
+        return (sealed, incidents)
+    }
+
+    private func isSealed(_ reference: ItemReference, under key: HostKey) -> Bool {
+        guard let file = try? opener(path(of: reference)),
+            let start = SecretBytes(readingFrom: file.raw, count: ItemFile.sealedFixedBytes)
+        else { return false }
+        return ItemFile.isSealed(start.bytes, under: key.fingerprint)
+    }
+
+    // MARK: Files
+
     private func path(of reference: ItemReference) -> String { "\(folder)/\(reference.name)" }
 
-    /// The header, and the file at the first byte of the secret.
-    private func open(_ reference: ItemReference) throws(KeychainError) -> (ItemHeader, SharedDescriptor, Int) {
-        let path = path(of: reference)
-        let raw = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY)
-        guard raw >= 0 else {
-            if errno == ENOENT { throw .notFound(reference: reference.description) }
-            throw .system(SystemError(errno, call: "open(\(path))"))
+    private func write(
+        _ secret: borrowing SecretBytes,
+        as header: ItemHeader,
+        to reference: ItemReference
+    ) throws(KeychainError) {
+        guard secret.count > 0 else { throw .emptySecret(label: header.label) }
+        guard secret.count <= ItemHeader.secretLimit else {
+            throw .secretTooLong(label: header.label, limit: ItemHeader.secretLimit)
         }
-        let file = SharedDescriptor(OwnedDescriptor(adopting: raw))
-        do throws(ItemHeader.Fault) {
-            let fixed = try read(raw, count: ItemHeader.fixedBytes)
-            let lengths = try ItemHeader.lengths(of: fixed).get()
-            let label = try read(raw, count: lengths.label)
-            return (ItemHeader(fixed: fixed, label: label), file, lengths.secret)
+        guard let key = keys.sealing else { throw .locked(keys.problem ?? "There is no host key.") }
+        let head = ItemFile.head(header, secretCount: secret.count, sealedUnder: key.fingerprint)
+        let sealed = key.seal(secret, additional: head + reference.name.utf8)
+        do throws(SystemError) {
+            try AtomicFile.write(head + sealed, to: path(of: reference), mode: 0o600)
         } catch {
-            throw .damaged(reference: reference.description, error.description)
+            throw .system(error)
         }
     }
 
-    private func read(_ raw: Int32, count: Int) throws(ItemHeader.Fault) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: count)
-        let isWhole = unsafe bytes.withUnsafeMutableBytes { unsafe readWhole(raw, into: $0) }
-        guard isWhole else { throw .truncated }
+    private func secret(
+        in file: ItemFile,
+        _ memory: borrowing SecretBytes,
+        _ reference: ItemReference
+    ) throws(KeychainError) -> SecretBytes {
+        let bytes = memory.bytes
+        switch file.body {
+        case .plain(let range): return SecretBytes(copying: bytes.extracting(range))
+        case .sealed(let fingerprint, let range):
+            guard let key = keys.key(fingerprint) else {
+                // Which of the two it is, is what a person must mend.
+                if let problem = keys.problem { throw .locked(problem) }
+                throw .sealedUnderAnotherKey(reference: reference.description)
+            }
+            let head = (0..<range.lowerBound).map { bytes[$0] }
+            guard let secret = key.open(bytes.extracting(range), additional: head + reference.name.utf8) else {
+                throw damaged(reference, .notAuthentic)
+            }
+            return secret
+        }
+    }
+
+    /// The bytes of a file, which may hold a bare secret.
+    private final class FileBytes {
+        let memory: SecretBytes
+        init(_ memory: consuming SecretBytes) { self.memory = memory }
+    }
+
+    private func file(
+        of reference: ItemReference,
+        ownedBy user: UInt32?
+    ) throws(KeychainError) -> (file: ItemFile, bytes: FileBytes) {
+        let bytes = FileBytes(try contents(of: reference))
+        let file: ItemFile
+        do throws(ItemFile.Fault) {
+            file = try Self.parse(bytes.memory)
+        } catch {
+            throw damaged(reference, error)
+        }
+        if let user, file.header.owner != user { throw .notFound(reference: reference.description) }
+        return (file, bytes)
+    }
+
+    private static func parse(_ memory: borrowing SecretBytes) throws(ItemFile.Fault) -> ItemFile {
+        try ItemFile(parsing: memory.bytes)
+    }
+
+    private func contents(of reference: ItemReference) throws(KeychainError) -> SecretBytes {
+        let file = try open(reference)
+        var status = stat()
+        guard unsafe fstat(file.raw, &status) == 0 else {
+            throw .unreadable(reference: reference.description, SystemError(errno, in: "fstat"))
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw damaged(reference, .notAFile) }
+        guard status.st_size <= ItemFile.limit else { throw damaged(reference, .length) }
+        guard let bytes = SecretBytes(readingFrom: file.raw, count: Int(status.st_size)) else {
+            throw damaged(reference, .truncated)
+        }
         return bytes
     }
-}
 
-/// Whether the file had enough bytes to fill the buffer.
-private func readWhole(_ raw: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
-    var done = 0
-    while done < buffer.count {
-        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-        let count = unsafe read(raw, rest.baseAddress, rest.count)
-        if count < 0, errno == EINTR { continue }
-        if count <= 0 { return false }
-        done += count
+    private func open(_ reference: ItemReference) throws(KeychainError) -> OwnedDescriptor {
+        do throws(SystemError) {
+            return try opener(path(of: reference))
+        } catch {
+            if error.code == ENOENT { throw .notFound(reference: reference.description) }
+            if error.code == ELOOP { throw damaged(reference, .notAFile) }
+            throw .unreadable(reference: reference.description, error)
+        }
     }
-    return true
+
+    private func damaged(_ reference: ItemReference, _ fault: ItemFile.Fault) -> KeychainError {
+        .damaged(reference: reference.description, fault.description)
+    }
+
+    /// Follows no link, and waits for nobody who holds a lease on the file: such an item is busy (EAGAIN).
+    private static func open(_ path: String) throws(SystemError) -> OwnedDescriptor {
+        let raw = unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK)
+        guard raw >= 0 else { throw SystemError(errno, call: "open(\(path))") }
+        return OwnedDescriptor(adopting: raw)
+    }
 }

@@ -66,24 +66,9 @@ package final class PendingSecrets: Sendable {
         guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= SecretBundle.maximumBytes else {
             throw .malformedBundle("it is no file of at most \(SecretBundle.maximumBytes) bytes")
         }
-        var bytes = SecretBytes(zeroCount: Int(status.st_size))
-        let isWhole = bytes.withMutableBytes {
-            unsafe $0.withUnsafeMutableBytes { unsafe readWhole(file.raw, into: $0) }
+        guard let bytes = SecretBytes(readingFrom: file.raw, count: Int(status.st_size)) else {
+            throw .malformedBundle("it changed while it was read")
         }
-        guard isWhole else { throw .malformedBundle("it changed while it was read") }
         return bytes
     }
-}
-
-/// Whether the file had enough bytes, from its beginning, to fill the buffer.
-private func readWhole(_ raw: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
-    var done = 0
-    while done < buffer.count {
-        let rest = unsafe UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
-        let count = unsafe pread(raw, rest.baseAddress, rest.count, off_t(done))
-        if count < 0, errno == EINTR { continue }
-        if count <= 0 { return false }
-        done += count
-    }
-    return true
 }

@@ -37,7 +37,10 @@ final class Bench: Sendable {
             mode: 0o755
         )
         _ = unsafe chmod(program, 0o755)
-        keychain = try Keychain(folder: directories.keychain)
+        keychain = try Keychain(
+            folder: directories.keychain,
+            keys: HostKeys.load(credentials: nil, state: directories.state)
+        )
         let contents = try StoreContents.load(directories, keychain)
         store = ConfigurationStore(folder: directories.configurations, keychain: keychain, contents: contents)
         catalogue = ProviderCatalogue(folders: [], programs: path + "/programs")

@@ -1,5 +1,7 @@
 import ControlAPI
+import Glibc
 import Keychain
+import LinuxSystem
 import Testing
 
 @testable import ControlDaemon
@@ -124,11 +126,11 @@ import Testing
         #expect(replaced.provider?.configuration["peers"]?.array?[1]["publicKey"] == "c")
     }
 
-    @Test func `a placeholder with its secret, and a reference to one's own item, are good`() throws {
-        try check(
-            ["privateKeyReference": "new:key", "peers": [["presharedKeyReference": .string(owned)]]],
-            ["new:key"]
-        )
+    @Test func `a placeholder with its secret, and a reference to one's own item, are good`() {
+        let content: JSONValue = [
+            "privateKeyReference": "new:key", "peers": [["presharedKeyReference": .string(owned)]],
+        ]
+        #expect(fault(content, ["new:key"]) == nil)
     }
 
     @Test(arguments: ["c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0c2U=", "new:other", "", "keychain:short"])
@@ -145,8 +147,33 @@ import Testing
     }
 
     @Test func `a reference to nothing, or to another user's item, can't be had`() {
-        #expect(fault(["privateKeyReference": .string(gone)], [])?.name == .secretUnavailable)
-        #expect(fault(["privateKeyReference": .string(owned)], [], owner: 0)?.name == .secretUnavailable)
+        let error = fault(["privateKeyReference": .string(gone)], [])
+        #expect(error?.name == .secretUnavailable && error?.field == "provider.configuration.privateKeyReference")
+        #expect(error?.reason?.contains("the look-up may have run before the item was written") == true)
+        let foreign = fault(["privateKeyReference": .string(owned)], [], owner: 0)
+        #expect(foreign?.reason == error?.reason && foreign?.name == .secretUnavailable)
+    }
+
+    @Test func `a reference outside of the declared places must be good too`() {
+        #expect(fault(["note": .string(gone)], [])?.name == .secretUnavailable)
+        #expect(fault(["note": .string(owned)], []) == nil)
+    }
+
+    @Test func `an item that can't be read just now holds up no change of its configuration`() {
+        let reference = ItemReference(owned)
+        let passing: [KeychainError] = [
+            .damaged(reference: owned, "x"), .sealedUnderAnotherKey(reference: owned), .locked("x"),
+            .unreadable(reference: owned, SystemError(EAGAIN, in: "open")),
+        ]
+        for error in passing {
+            let content: JSONValue = ["privateKeyReference": .string(owned)]
+            #expect(fault(content, [], known: Set([reference].compactMap(\.self)), lookUp: error) == nil)
+            let refused = fault(content, [], lookUp: error)
+            #expect(refused?.name == .secretUnavailable && refused?.remedy == error.remedy)
+        }
+        let missing = KeychainError.notFound(reference: owned)
+        let known = Set([reference].compactMap(\.self))
+        #expect(fault(["privateKeyReference": .string(owned)], [], known: known, lookUp: missing) != nil)
     }
 
     @Test func `secrets and their descriptions must fit each other and the configuration`() {
@@ -156,29 +183,28 @@ import Testing
         #expect(fault([:], ["new:key"])?.reason == "It describes a placeholder that the configuration doesn't use.")
     }
 
-    private func check(
-        _ content: JSONValue,
-        _ secrets: [String],
-        labels: Set<String>? = nil,
-        owner: UInt32 = 1000
-    ) throws(ControlError) {
-        try SecretRules.check(
-            places.places(in: configuration(content)),
-            secrets: secrets.map { .init(placeholder: $0, kind: .privateKey) },
-            labels: labels ?? Set(secrets),
-            owner: owner,
-            item: { $0.description == owned ? ItemHeader(owner: 1000, kind: .privateKey, label: "x") : nil }
-        )
-    }
-
     private func fault(
         _ content: JSONValue,
         _ secrets: [String],
         labels: Set<String>? = nil,
-        owner: UInt32 = 1000
+        owner: UInt32 = 1000,
+        known: Set<ItemReference> = [],
+        lookUp failure: KeychainError? = nil
     ) -> ControlError? {
+        let it = configuration(content)
         do throws(ControlError) {
-            try check(content, secrets, labels: labels, owner: owner)
+            try SecretRules.check(
+                places.places(in: it),
+                secrets: secrets.map { .init(placeholder: $0, kind: .privateKey) },
+                labels: labels ?? Set(secrets),
+                others: StoreContents.references(in: it),
+                known: known
+            ) { (reference) throws(KeychainError) in
+                if let failure { throw failure }
+                guard reference.description == owned, owner == 1000 else {
+                    throw KeychainError.notFound(reference: reference.description)
+                }
+            }
             return nil
         } catch {
             return error

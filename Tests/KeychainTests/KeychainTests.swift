@@ -8,15 +8,20 @@ import TunnelCrypto
 
 @Suite struct KeychainTests {
     private let temporary = TemporaryFolder()
-    private let header = ItemHeader(owner: 1000, kind: .privateKey, label: "home: private key")
+    private let header = ItemHeader(
+        owner: 1000,
+        kind: .privateKey,
+        label: "home: private key",
+        isPartOfConfiguration: true
+    )
 
-    private func open() throws -> Keychain { try Keychain(folder: temporary.path + "/keychain") }
+    private func open() throws -> Keychain { try openKeychain(in: temporary) }
 
     @Test func `a secret comes back by its reference, from another keychain object too`() throws {
         let reference = try open().add(secret("wolf"), as: header)
         let again = try #require(ItemReference(reference.description))
-        #expect(try text(of: again, in: open()) == "wolf")
-        #expect(try open().header(of: again) == header)
+        #expect(try text(open(), again) == "wolf")
+        #expect(try open().header(of: again, ownedBy: 1000) == header)
     }
 
     @Test func `files are for root only`() throws {
@@ -37,7 +42,7 @@ import TunnelCrypto
     @Test func `an item serves its owner alone`() throws {
         let keychain = try open()
         let reference = try keychain.add(secret("wolf"), as: header)
-        #expect(throws: KeychainError.foreign(reference: reference.description)) {
+        #expect(throws: KeychainError.notFound(reference: reference.description)) {
             _ = try keychain.secret(of: reference, ownedBy: 1001)
         }
         #expect(try keychain.secret(of: reference, ownedBy: 1000).count == 4)
@@ -65,7 +70,7 @@ import TunnelCrypto
         #expect(try keychain.references().isEmpty)
     }
 
-    @Test(arguments: [0, 4, 15, 16, 20, 36])
+    @Test(arguments: [0, 4, 15, 16, 31, 32, 49, 92])
     func `a file cut short is damaged, stays, and shows nothing`(length: Int) throws {
         let keychain = try open()
         let reference = try keychain.add(secret("wolf"), as: header)
@@ -81,7 +86,7 @@ import TunnelCrypto
         #expect(try keychain.references() == [reference])
     }
 
-    @Test(arguments: [0, 4, 5, 7, 15])
+    @Test(arguments: [0, 4, 5, 7, 15, 16, 20])
     func `a header that isn't ours is damaged`(position: Int) throws {
         let keychain = try open()
         let reference = try keychain.add(secret("wolf"), as: header)
@@ -105,13 +110,6 @@ import TunnelCrypto
     )
     func `what is no reference leads to no file`(text: String) {
         #expect(ItemReference(text) == nil)
-    }
-
-    private func secret(_ text: String) -> SecretBytes { unsafe SecretBytes(copying: Array(text.utf8).span.bytes) }
-
-    private func text(of reference: ItemReference, in keychain: Keychain) throws -> String {
-        let secret = try keychain.secret(of: reference, ownedBy: nil)
-        return unsafe secret.bytes.withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
     private func mode(_ path: String) -> UInt32 {

@@ -25,8 +25,9 @@ package final class Daemon: Sendable {
     ) async throws -> Daemon {
         let locks = try lock(directories)
         let settings = try readSettings(directories)
-        let keychain = try openKeychain(directories)
-        let contents = try StoreContents.load(directories, keychain)
+        let (keychain, incidents) = try openKeychain(directories, log)
+        var contents = try StoreContents.load(directories, keychain)
+        contents.incidents += incidents
         for incident in contents.incidents { log.warning(incident) }
         let store = ConfigurationStore(folder: directories.configurations, keychain: keychain, contents: contents)
         let catalogue = ProviderCatalogue(programs: ownFolder())
@@ -148,9 +149,15 @@ package final class Daemon: Sendable {
         ControlError(.invalidParameter, "\(path) can't be used.", reason: reason, remedy: "Correct or remove it.")
     }
 
-    private static func openKeychain(_ directories: DaemonDirectories) throws(ControlError) -> Keychain {
+    /// The keychain, whose items are sealed under the present host key by now, and what an operator should know of it.
+    private static func openKeychain(
+        _ directories: DaemonDirectories,
+        _ log: Logger
+    ) throws(ControlError) -> (Keychain, [String]) {
+        let keychain: Keychain
         do throws(KeychainError) {
-            return try Keychain(folder: directories.keychain)
+            let keys = HostKeys.load(credentials: directories.credentials, state: directories.state)
+            keychain = try Keychain(folder: directories.keychain, keys: keys)
         } catch {
             throw ControlError(
                 .configurationReadWriteFailed,
@@ -158,6 +165,10 @@ package final class Daemon: Sendable {
                 reason: error.description
             )
         }
+        let (sealed, incidents) = keychain.sealAll()
+        if sealed > 0 { log.notice("Sealed \(sealed) keychain items under this machine's host key.") }
+        guard let problem = keychain.problem else { return (keychain, incidents) }
+        return (keychain, ["The keychain is locked, so secrets can be neither read nor kept. \(problem)"])
     }
 
     private static func launcher(

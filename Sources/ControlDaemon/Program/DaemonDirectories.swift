@@ -6,11 +6,14 @@ package struct DaemonDirectories: Equatable, Sendable {
     package var runtime: String
     /// What the administrator writes.
     package var configuration: String
+    /// Where systemd puts credentials; nil where it has none for us.
+    package var credentials: String?
 
-    package init(state: String, runtime: String, configuration: String) {
+    package init(state: String, runtime: String, configuration: String, credentials: String? = nil) {
         self.state = state
         self.runtime = runtime
         self.configuration = configuration
+        self.credentials = credentials
     }
 
     /// - Parameter current: the folder that relative paths begin at.
@@ -26,7 +29,8 @@ package struct DaemonDirectories: Equatable, Sendable {
         self.init(
             state: folder("STATE_DIRECTORY", "/var/lib/tunneld"),
             runtime: folder("RUNTIME_DIRECTORY", "/run/tunneld"),
-            configuration: folder("CONFIGURATION_DIRECTORY", "/etc/tunneld")
+            configuration: folder("CONFIGURATION_DIRECTORY", "/etc/tunneld"),
+            credentials: environment["CREDENTIALS_DIRECTORY"].flatMap { $0.isEmpty ? nil : $0 }
         )
     }
 

@@ -106,9 +106,11 @@ package actor ConfigurationStore {
             draft.places.places(in: configuration),
             secrets: draft.secrets,
             labels: draft.bundle.labels,
-            owner: configuration.owner.user,
-            item: { try? keychain.header(of: $0) }
-        )
+            others: StoreContents.references(in: configuration),
+            known: stored[configuration.identifier].map { StoreContents.references(in: $0) } ?? []
+        ) { (reference) throws(KeychainError) in
+            _ = try keychain.header(of: reference, ownedBy: configuration.owner.user)
+        }
     }
 
     /// Saves: the secrets first, then the configuration that refers to them; both or neither.
@@ -179,8 +181,11 @@ package actor ConfigurationStore {
         condemned.subtract(used)
         let pinned = pins.values.reduce(into: Set<ItemReference>()) { $0.formUnion($1) }
         for reference in condemned.subtracting(pinned) {
-            // What can't be removed now is reported as an orphan at the next start.
-            try? keychain.remove(reference)
+            // Items that were added by themselves are removed by themselves; so are those that can't be read, for what
+            // can't be removed now is reported as an orphan at the next start.
+            if (try? keychain.claimedHeader(of: reference))?.isPartOfConfiguration == true {
+                try? keychain.remove(reference)
+            }
             condemned.remove(reference)
         }
     }
@@ -196,7 +201,12 @@ package actor ConfigurationStore {
                 added[secret.placeholder] = try keychain.add(
                     secret.placeholder,
                     of: draft.bundle,
-                    as: ItemHeader(owner: configuration.owner.user, kind: secret.kind, label: label)
+                    as: ItemHeader(
+                        owner: configuration.owner.user,
+                        kind: secret.kind,
+                        label: label,
+                        isPartOfConfiguration: true
+                    )
                 )
             }
         } catch {
@@ -205,7 +215,7 @@ package actor ConfigurationStore {
                 .configurationReadWriteFailed,
                 "Can't save \(configuration.name): its secrets can't be kept.",
                 reason: error.description,
-                remedy: "Look whether the state directory is full or read-only."
+                remedy: error.remedy
             )
         }
         return added

@@ -8,20 +8,23 @@ package enum SecretRules {
     /// - Parameters:
     ///   - secrets: the descriptions in the call.
     ///   - labels: the labels in the bundle that came with it.
-    ///   - owner: whose items may be referred to.
-    ///   - item: the header of an existing item; nil where there is none, or it can't be read.
+    ///   - others: references that stand elsewhere in the configuration.
+    ///   - known: references that the stored configuration has already: their items need not be readable just now.
+    ///   - lookUp: fails where an item can't be had by the configuration's owner.
     /// - Throws: `configurationInvalid`, `secretUnavailable`, `invalidParameter`; none shows what stands in the place.
     package static func check(
         _ places: [SecretPlaces.Place],
         secrets: [ConfigurationsCalls.SecretDescription],
         labels: Set<String>,
-        owner: UInt32,
-        item: (ItemReference) -> ItemHeader?
+        others: Set<ItemReference> = [],
+        known: Set<ItemReference> = [],
+        lookUp: (ItemReference) throws(KeychainError) -> Void
     ) throws(ControlError) {
+        var others = others
         var unused = Set(secrets.map(\.placeholder))
-        let known = unused
-        guard known.count == secrets.count else { throw parameter("secrets", "It names a placeholder twice.") }
-        guard known == labels else {
+        let placeholders = unused
+        guard placeholders.count == secrets.count else { throw parameter("secrets", "It names a placeholder twice.") }
+        guard placeholders == labels else {
             throw parameter(
                 "secrets",
                 labels.isEmpty
@@ -31,12 +34,16 @@ package enum SecretRules {
         }
         for place in places {
             guard case .string(let text) = place.value else { throw notAReference(place.field) }
-            if known.contains(text) {
+            if placeholders.contains(text) {
                 unused.remove(text)
                 continue
             }
             guard let reference = ItemReference(text) else { throw notAReference(place.field) }
-            guard item(reference)?.owner == owner else { throw missing(place.field) }
+            try find(reference, at: place.field, isKnown: known.contains(reference), lookUp)
+            others.remove(reference)
+        }
+        for reference in others {
+            try find(reference, at: "provider.configuration", isKnown: known.contains(reference), lookUp)
         }
         guard unused.isEmpty else {
             throw parameter("secrets", "It describes a placeholder that the configuration doesn't use.")
@@ -51,13 +58,40 @@ package enum SecretRules {
         )
     }
 
-    private static func missing(_ field: String) -> ControlError {
-        ControlError(
+    /// An item that was there and may be had again keeps nobody from changing its configuration.
+    private static func find(
+        _ reference: ItemReference,
+        at field: String,
+        isKnown: Bool,
+        _ lookUp: (ItemReference) throws(KeychainError) -> Void
+    ) throws(ControlError) {
+        do throws(KeychainError) {
+            try lookUp(reference)
+        } catch {
+            if isKnown, error.mayPass { return }
+            throw unavailable(field, error)
+        }
+    }
+
+    private static func unavailable(_ field: String, _ error: KeychainError) -> ControlError {
+        let message = "The configuration can't be saved: \(field) refers to an item that can't be had."
+        guard case .notFound = error else {
+            let text = error.description
+            return ControlError(
+                .secretUnavailable,
+                message,
+                reason: text.prefix(1).uppercased() + text.dropFirst() + ".",
+                remedy: error.remedy,
+                field: field
+            )
+        }
+        return ControlError(
             .secretUnavailable,
-            "The configuration can't be saved: \(field) refers to an item that can't be had.",
+            message,
             reason: "The keychain of the configuration's owner has no such item. If it was added just now, the look-up "
                 + "may have run before the item was written.",
-            remedy: "Add the secret first, or import the configuration again with its secrets.",
+            remedy:
+                "Add the secret first (tunnelctl keychain add), or import the configuration again with its secrets.",
             field: field
         )
     }

@@ -78,7 +78,10 @@ package struct StoreContents: Sendable {
     private mutating func findOrphans(_ keychain: Keychain) {
         guard let items = try? keychain.references() else { return }
         let used = configurations.values.reduce(into: Set<ItemReference>()) { $0.formUnion(Self.references(in: $1)) }
-        orphans = items.subtracting(used)
+        // Items that were added by themselves need no configuration.
+        orphans = items.subtracting(used).filter {
+            (try? keychain.claimedHeader(of: $0))?.isPartOfConfiguration != false
+        }
         if !orphans.isEmpty {
             incidents.append("\(orphans.count) keychain items belong to no configuration; they are kept.")
         }
