@@ -144,6 +144,11 @@ package enum DescriptorLabel {
     package static let wg = "wg"
     /// A memfd with a `SecretBundle`.
     package static let secrets = "secrets"
+    /// A sealed memfd, readable for the provider alone: what was changed in the session beside its configuration, as by
+    /// `wg set`.
+    ///
+    /// From the provider with each change and on attaching; from tunneld, which only holds it, to a new provider.
+    package static let changes = "changes"
 }
 
 /// Something that a provider may not do itself and asks tunneld for; answered by `Supply`.

@@ -45,7 +45,9 @@ extension DeviceDriver {
     }
 
     /// Applies a change that `check` has passed; its port is the tunnel's affair.
-    func apply(_ change: DeviceChange) throws(OperationError) {
+    ///
+    /// - Parameter hints: where peers that it brings were heard last, by an earlier provider.
+    func apply(_ change: DeviceChange, hints: [PublicKey: Endpoint] = [:]) throws(OperationError) {
         do throws(PeerError) {
             try self.change { () throws(PeerError) in
                 if change.replacePeers {
@@ -53,17 +55,17 @@ extension DeviceDriver {
                     for peer in Array(peers.values) { removePeer(peer) }
                 }
                 if case .set(let key) = change.privateKey { try setPrivateKey(key) }
-                for section in change.peers { try apply(section) }
+                for section in change.peers { try apply(section, hint: hints[section.publicKey]) }
             }
         } catch {
             throw .invalid
         }
     }
 
-    private func apply(_ section: DeviceChange.Peer) throws(PeerError) {
+    private func apply(_ section: DeviceChange.Peer, hint: Endpoint?) throws(PeerError) {
         guard section.publicKey != core.publicKey else { return }
         guard let peer = peer(section.publicKey) else {
-            if !section.remove && !section.updateOnly { try addPeer(DevicePeerSettings(section)) }
+            if !section.remove && !section.updateOnly { try addPeer(DevicePeerSettings(section, hint: hint)) }
             return
         }
         if section.remove {
@@ -75,8 +77,10 @@ extension DeviceDriver {
         case .set(let key): setPresharedKey(key, of: peer)
         case nil: break
         }
-        if let endpoint = section.endpoint, endpoint != peer.search?.current || peer.search?.name != nil {
-            setEndpoint(.address(endpoint), text: endpoint.description, of: peer)
+        if let endpoint = section.endpoint,
+            endpoint != peer.search?.current || peer.search?.origin != .address(endpoint)
+        {
+            setEndpoint(.address(endpoint), text: endpoint.description, hint: hint, of: peer)
         }
         if let seconds = section.persistentKeepalive { setPersistentKeepalive(seconds, of: peer) }
         if section.replaceAllowedIPs { removeAllAllowedIPs(of: peer) }
@@ -90,8 +94,9 @@ extension DeviceDriver {
 }
 
 extension DevicePeerSettings {
-    fileprivate init(_ section: DeviceChange.Peer) {
+    fileprivate init(_ section: DeviceChange.Peer, hint: Endpoint?) {
         self.init(publicKey: section.publicKey)
+        self.hint = hint
         if case .set(let key) = section.presharedKey { presharedKey = key }
         origin = section.endpoint.map { .address($0) }
         configuredEndpoint = section.endpoint?.description

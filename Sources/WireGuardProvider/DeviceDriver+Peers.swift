@@ -43,15 +43,18 @@ extension DeviceDriver {
     }
 
     func setPresharedKey(_ key: SecretKey?, of peer: DevicePeer) {
-        guard !sameKey(key, peer.presharedKey) else { return }
+        guard !isSameKey(key, peer.presharedKey) else { return }
         peer.presharedKey = key
         step { core, moment, _ in core.setPresharedKey(key ?? .zero, of: peer.identifier, at: moment) }
     }
 
-    /// - Parameter text: the endpoint as it is to be shown.
-    func setEndpoint(_ origin: EndpointSearch.Origin?, text: String?, of peer: DevicePeer) {
+    /// - Parameters:
+    ///   - text: the endpoint as it is to be shown.
+    ///   - hint: where the peer was heard last since it has this endpoint.
+    func setEndpoint(_ origin: EndpointSearch.Origin?, text: String?, hint: Endpoint? = nil, of peer: DevicePeer) {
         peer.configuredEndpoint = text
         peer.search = origin.map { EndpointSearch($0) }
+        if let hint { peer.search?.learn(hint) }
         step { core, moment, actions in
             core.setEndpoint(
                 peer.search?.current,
@@ -104,7 +107,7 @@ extension DeviceDriver {
         try outcome.get()
     }
 
-    private func sameKey(_ a: SecretKey?, _ b: SecretKey?) -> Bool {
+    func isSameKey(_ a: SecretKey?, _ b: SecretKey?) -> Bool {
         switch (a, b) {
         case (nil, nil): true
         case (let a?, let b?): a.isEqual(to: b)

@@ -23,6 +23,8 @@ final class RunningTunnel {
     var plan: DevicePlan
     /// nil where tunneld could not make one.
     var deviceSocket: DeviceSocket?
+    /// What `wg set` has changed beside the plan, for a provider that takes this one's place; nil for nothing so far.
+    var changes: SharedDescriptor?
     /// Whether an operation of `wg` waits for other sockets; the next ones wait behind it.
     var isChangingPort = false
     /// Whether the network settings are in force.

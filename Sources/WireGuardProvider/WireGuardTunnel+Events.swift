@@ -77,6 +77,7 @@ extension WireGuardTunnel {
             try tunnel.driver.check(change, mark: tunnel.sockets.mark)
             guard let port = change.listenPort, port != tunnel.sockets.port else {
                 try tunnel.driver.apply(change)
+                keepChanges(of: tunnel)
                 socket.answer(client, with: nil)
                 return
             }
@@ -101,6 +102,7 @@ extension WireGuardTunnel {
             link.send(.stateChanged)
             do throws(OperationError) {
                 try tunnel.driver.apply(change)
+                keepChanges(of: tunnel)
                 error = nil
             } catch let fault {
                 error = fault

@@ -17,7 +17,8 @@ extension WireGuardTunnel {
         _ descriptors: [String: SharedDescriptor]
     ) throws(ControlError) -> RunningTunnel {
         let secrets = try DeviceSecrets(bundle: descriptors[DescriptorLabel.secrets])
-        let plan = try DevicePlan(parameters.configuration, secrets: secrets, hints: hints(parameters))
+        let hints = hints(parameters)
+        let plan = try DevicePlan(parameters.configuration, secrets: secrets, hints: hints)
         try plan.check()
         let latest = parameters.lastTimestamp.flatMap(WireGuardCore.Timestamp.init(hexadecimal:))
         guard
@@ -52,6 +53,7 @@ extension WireGuardTunnel {
             )
             try openDeviceSocket(descriptors[DescriptorLabel.wg], of: tunnel)
             try driver.addPeers(of: plan)
+            if let changes = descriptors[DescriptorLabel.changes] { restore(changes, of: tunnel, hints: hints) }
             return tunnel
         } catch {
             throw startFailure("The tunnel can't be put together.", reason: "\(error)")

@@ -26,6 +26,7 @@ extension WireGuardTunnel {
             throw startFailure("The configuration can't be applied.", reason: "\(error)")
         }
         tunnel.plan = plan
+        keepChanges(of: tunnel)
         if let sockets {
             tunnel.use(sockets)
         } else if let port = plan.configuration.listenPort, port != 0, port != tunnel.sockets.port,

@@ -81,6 +81,7 @@ package actor WireGuardTunnel: TunnelProvider {
         let all: [(String, SharedDescriptor?)] = [
             (DescriptorLabel.tun, tunnel.device), (DescriptorLabel.udp4, tunnel.sockets.v4),
             (DescriptorLabel.udp6, tunnel.sockets.v6), (DescriptorLabel.wg, tunnel.deviceSocket?.listener),
+            (DescriptorLabel.changes, tunnel.changes),
         ]
         return all.compactMap { label, descriptor in descriptor.map { (label, $0) } }
     }

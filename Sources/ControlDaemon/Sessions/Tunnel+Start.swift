@@ -145,7 +145,7 @@ extension Tunnel {
 
     /// What a new provider can go on with.
     static let keptLabels: Set<String> = [
-        DescriptorLabel.tun, DescriptorLabel.udp4, DescriptorLabel.udp6, DescriptorLabel.wg,
+        DescriptorLabel.tun, DescriptorLabel.udp4, DescriptorLabel.udp6, DescriptorLabel.wg, DescriptorLabel.changes,
     ]
 
     private func receiveTun() async throws {

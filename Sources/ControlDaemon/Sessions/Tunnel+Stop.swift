@@ -6,6 +6,7 @@ import HostNetwork
 import Journal
 import LinuxSystem
 import NetworkTypes
+import VarlinkSocket
 
 /// Takes everything back that a session made; what was never made is passed over.
 extension Tunnel {
@@ -60,9 +61,15 @@ extension Tunnel {
             _ = await Self.end(of: provider.process, milliseconds: 10 * Self.graceMilliseconds)
         }
         _ = provider.process.collect()
-        for reader in live?.readers ?? [] { reader.cancel() }
+        let readers = live?.readers ?? []
+        for reader in readers { reader.cancel() }
+        for reader in readers { await reader.value }
         live?.readers = []
-        if let connection = live?.connection { await connection.close() }
+        if let connection = live?.connection {
+            // What it handed over last may not have been read yet.
+            for message in await connection.descriptors.receiveWaiting() { keep(message) }
+            await connection.close()
+        }
         live?.connection = nil
         live?.provider = nil
     }

@@ -17,6 +17,10 @@ package struct DeviceChange: Sendable {
 
     package init() {}
 
+    package var isEmpty: Bool {
+        privateKey == nil && listenPort == nil && mark == nil && !replacePeers && peers.isEmpty
+    }
+
     /// A key of all zeros takes the key away.
     package enum KeyChange: Sendable {
         case remove

@@ -4,7 +4,10 @@ import WireGuardCore
 /// Reads the lines of a `set`: those of the device first, then a section for each "public_key".
 struct DeviceChangeParser {
     private(set) var change = DeviceChange()
+    private let maximumPeers: Int
     private var allowedIPs = 0
+
+    init(maximumPeers: Int) { self.maximumPeers = maximumPeers }
 
     mutating func read(
         _ line: DeviceLines.Line,
@@ -12,7 +15,7 @@ struct DeviceChangeParser {
         zone: (String) -> UInt32?
     ) throws(OperationError) {
         if line.key == "public_key" {
-            guard change.peers.count < DeviceOperation.maximumPeers else { throw .tooLarge }
+            guard change.peers.count < maximumPeers else { throw .tooLarge }
             guard let key = lines.publicKey(line.value) else { throw .invalid }
             change.peers.append(DeviceChange.Peer(publicKey: key))
         } else if change.peers.isEmpty {

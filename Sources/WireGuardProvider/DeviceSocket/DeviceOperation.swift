@@ -11,10 +11,12 @@ package enum DeviceOperation: Sendable {
     /// Reads an operation: its lines, without the empty line that ends it.
     ///
     /// - Parameters:
+    ///   - maximumPeers: how many sections it may have.
     ///   - zone: the index of the interface with this name, for a link-local endpoint.
     /// - Throws: what to answer; nothing of the operation is to be applied then.
     package init(
         parsing bytes: RawSpan,
+        maximumPeers: Int = maximumPeers,
         zone: (String) -> UInt32?
     ) throws(OperationError) {
         var lines = DeviceLines(bytes)
@@ -24,7 +26,7 @@ package enum DeviceOperation: Sendable {
             guard try lines.next() == nil else { throw .malformed }
             self = .get
         case ("set", "1"):
-            var parser = DeviceChangeParser()
+            var parser = DeviceChangeParser(maximumPeers: maximumPeers)
             while let line = try lines.next() { try parser.read(line, in: lines, zone: zone) }
             self = .set(parser.change)
         default: throw .malformed

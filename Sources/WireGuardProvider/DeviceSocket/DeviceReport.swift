@@ -50,8 +50,10 @@ package struct DeviceReport: Sendable {
         reply.append("listen_port=\(listenPort)\n")
         if mark != 0 { reply.append("fwmark=\(mark)\n") }
         for peer in peers {
-            reply.append("public_key=\(peer.publicKey.bytes.map(Self.hexadecimal).joined())\n")
-            if includesSecrets, let key = peer.presharedKey { reply.appendLine("preshared_key", hexadecimalOf: key) }
+            reply.appendLine("public_key", hexadecimalOf: peer.publicKey)
+            if includesSecrets, let key = peer.presharedKey {
+                reply.appendLine("preshared_key", hexadecimalOf: key)
+            }
             reply.append("protocol_version=1\n")
             if let endpoint = peer.endpoint { reply.append("endpoint=\(endpoint)\n") }
             reply.append("last_handshake_time_sec=\(peer.latestHandshake / 1_000_000_000)\n")
@@ -61,10 +63,5 @@ package struct DeviceReport: Sendable {
             for prefix in peer.allowedIPs { reply.append("allowed_ip=\(prefix)\n") }
         }
         reply.append("errno=0\n\n")
-    }
-
-    private static func hexadecimal(_ byte: UInt8) -> String {
-        let text = String(byte, radix: 16)
-        return byte < 16 ? "0" + text : text
     }
 }

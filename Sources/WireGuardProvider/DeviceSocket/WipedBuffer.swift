@@ -36,14 +36,22 @@ package import WireGuardCore
 
     /// "name=", 64 hexadecimal digits, and the end of the line.
     package mutating func appendLine(_ name: String, hexadecimalOf key: SecretKey) {
-        append(name)
-        append(UInt8(ascii: "="))
+        beginLine(name)
         for index in 0..<SecretKey.byteCount {
-            let byte = unsafe key.bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
-            append(Self.digit(byte >> 4))
-            append(Self.digit(byte & 15))
+            appendHexadecimal(unsafe key.bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self))
         }
         append(UInt8(ascii: "\n"))
+    }
+
+    package mutating func appendLine(_ name: String, hexadecimalOf key: PublicKey) {
+        beginLine(name)
+        for byte in key.bytes { appendHexadecimal(byte) }
+        append(UInt8(ascii: "\n"))
+    }
+
+    /// Copies the bytes, as far as there is room.
+    package func copy(into room: UnsafeMutableRawBufferPointer) {
+        unsafe room.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<min(count, room.count)]))
     }
 
     /// Lends `size` bytes of free room; `body` answers how many of its first bytes it has filled, or fails.
@@ -90,6 +98,16 @@ package import WireGuardCore
     private static func wipe(_ memory: UnsafeMutableRawBufferPointer) {
         guard let base = memory.baseAddress else { return }
         unsafe explicit_bzero(base, memory.count)
+    }
+
+    private mutating func beginLine(_ name: String) {
+        append(name)
+        append(UInt8(ascii: "="))
+    }
+
+    private mutating func appendHexadecimal(_ byte: UInt8) {
+        append(Self.digit(byte >> 4))
+        append(Self.digit(byte & 15))
     }
 
     private static func digit(_ value: UInt8) -> UInt8 {
