@@ -9,6 +9,7 @@ package struct CommandContext: Sendable {
     package let daemon: DaemonClient
     /// The descriptor of standard input.
     package let input: Int32
+    package let environment: @Sendable (String) -> String?
     /// Yields at SIGINT and SIGTERM from the first call on; until then they end the program.
     package let interruptions: @Sendable () -> AsyncStream<Void>
 
@@ -17,12 +18,14 @@ package struct CommandContext: Sendable {
         console: Console,
         daemon: DaemonClient,
         input: Int32,
+        environment: @escaping @Sendable (String) -> String?,
         interruptions: @escaping @Sendable () -> AsyncStream<Void>
     ) {
         self.invocation = invocation
         self.console = console
         self.daemon = daemon
         self.input = input
+        self.environment = environment
         self.interruptions = interruptions
     }
 

@@ -5,11 +5,12 @@ extension CommandDescription {
     package static func of(_ command: Command) -> CommandDescription {
         switch command {
         case .importFile, .new, .list, .show, .export, .rename, .remove: ofConfigurations(command)
+        case .edit, .set, .enable, .disable: ofChanges(command)
         default: ofSessions(command)
         }
     }
 
-    private static let name = OperandDescription("NAME", .configuration)
+    static let name = OperandDescription("NAME", .configuration)
     private static let oneOrAll = OperandDescription("NAME", .configuration, optional: true)
 
     /// The commands about what is stored.

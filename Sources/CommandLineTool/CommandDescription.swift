@@ -29,7 +29,10 @@ package struct CommandDescription: Encodable, Sendable {
         ([name] + operands.map(\.usage) + options.map(\.usage)).joined(separator: " ")
     }
 
-    var operandCount: ClosedRange<Int> { operands.count { !$0.optional }...operands.count }
+    var operandCount: ClosedRange<Int> {
+        let least = operands.count { !$0.optional }
+        return least...(operands.last?.repeats == true ? Int.max : operands.count)
+    }
 
     func option(_ option: Option) -> OptionDescription? {
         (options + OptionDescription.global).first { $0.name == option.rawValue }
@@ -50,14 +53,17 @@ package struct OperandDescription: Encodable, Sendable {
     package let name: String
     package let kind: Kind
     package let optional: Bool
+    /// Whether more of it may follow; of the last one only.
+    package let repeats: Bool
 
-    init(_ name: String, _ kind: Kind, optional: Bool = false) {
+    init(_ name: String, _ kind: Kind, optional: Bool = false, repeats: Bool = false) {
         self.name = name
         self.kind = kind
         self.optional = optional
+        self.repeats = repeats
     }
 
-    var usage: String { optional ? "[\(name)]" : name }
+    var usage: String { (optional ? "[\(name)]" : name) + (repeats ? "…" : "") }
 }
 
 package struct OptionDescription: Encodable, Sendable {

@@ -52,6 +52,7 @@ package struct CommandLineTool: Sendable {
                 console: console,
                 daemon: DaemonClient(socket: socket),
                 input: surroundings.input,
+                environment: surroundings.environment,
                 interruptions: surroundings.interruptions
             )
             return try await run(context)
@@ -66,6 +67,8 @@ package struct CommandLineTool: Sendable {
         case .new: try await NewCommand(context).run()
         case .list: try await ListCommand(context).run()
         case .show: try await ShowCommand(context).run()
+        case .edit: try await EditCommand(context).run()
+        case .set, .enable, .disable: try await SetCommand(context).run()
         case .export: try await ExportCommand(context).run()
         case .rename: try await RenameCommand(context).run()
         case .remove: try await RemoveCommand(context).run()

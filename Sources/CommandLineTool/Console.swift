@@ -76,6 +76,9 @@ package struct Console: Sendable {
         try encode(value, pretty: true).split(separator: "\n").map(String.init)
     }
 
+    /// A JSON value in one line.
+    static func jsonLine(_ value: some Encodable) throws -> String { try encode(value, pretty: false) }
+
     private static func encode(_ value: some Encodable, pretty: Bool) throws -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -16,6 +16,7 @@ package enum Option: String, CaseIterable, Sendable {
     case endpoint = "--endpoint"
     case allowedIPs = "--allowed-ips"
     case keepalive = "--keepalive"
+    case conf = "--conf"
     case withSecrets = "--with-secrets"
     case force = "--force"
     case noWait = "--no-wait"

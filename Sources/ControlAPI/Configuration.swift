@@ -110,3 +110,12 @@ extension Configuration {
         provider = try c.decodeIfPresent(Provider.self, forKey: .provider)
     }
 }
+
+extension Configuration.OnDemand {
+    /// Without rules it holds none; whether it is on must be said.
+    package init(from decoder: any Decoder) throws {
+        let c = try decoder.container(keyedBy: CodingKeys.self)
+        enabled = try c.decode(Bool.self, forKey: .enabled)
+        rules = try c.decodeIfPresent([JSONValue].self, forKey: .rules) ?? []
+    }
+}

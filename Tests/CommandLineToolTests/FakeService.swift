@@ -101,12 +101,12 @@ enum FakeService {
             try fake.called("Save")
             try keep(request.descriptors, fake)
             fake.update { $0.saves.append(parameters) }
-            let identifier = parameters.configuration.identifier
-            return ConfigurationsCalls.SaveReply(
-                identifier: identifier.isEmpty ? Samples.newIdentifier : identifier,
-                generation: (parameters.generation ?? 0) + 1,
-                warnings: []
-            )
+            let onSave = fake.update { $0.onSave }
+            do {
+                return try onSave(fake, parameters)
+            } catch let error as ControlError {
+                throw VarlinkError(error.varlinkName, error)
+            }
         }
         service.on("org.tunneld.Configurations.Remove") { (parameters: ConfigurationsCalls.RemoveParameters, _) in
             let fake = try box.get()

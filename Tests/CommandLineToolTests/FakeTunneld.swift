@@ -25,6 +25,17 @@ final class FakeTunneld: Sendable {
         /// What happens as the state is read, and how long that takes to begin.
         var onStatus: @Sendable (inout State) -> Void = { _ in }
         var statusDelay = Duration.zero
+        /// Answers a save, or refuses it.
+        var onSave:
+            @Sendable (FakeTunneld, ConfigurationsCalls.SaveParameters) throws -> ConfigurationsCalls.SaveReply =
+                { _, parameters in
+                    let identifier = parameters.configuration.identifier
+                    return ConfigurationsCalls.SaveReply(
+                        identifier: identifier.isEmpty ? Samples.newIdentifier : identifier,
+                        generation: (parameters.generation ?? 0) + 1,
+                        warnings: []
+                    )
+                }
         var findings: [Finding] = []
         var secrets: [(label: String, bytes: [UInt8])] = []
         /// Methods in the order in which they were called.

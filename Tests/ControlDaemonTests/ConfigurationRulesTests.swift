@@ -28,21 +28,35 @@ import Testing
         #expect(error?.name == .configurationInvalid && error?.field == "name" && error?.reason == reason)
     }
 
-    @Test(
-        arguments: [
-            ("includeAllNetworks", \Configuration.includeAllNetworks), ("enforceRoutes", \.enforceRoutes),
-            ("persistentBlock", \.persistentBlock), ("startAtBoot", \.startAtBoot),
-            ("disconnectOnSleep", \.disconnectOnSleep),
-        ] as [(String, any WritableKeyPath<Configuration, Bool> & Sendable)]
-    )
-    func `what tunneld can't keep yet is no promise that it takes`(
-        field: String,
-        key: any WritableKeyPath<Configuration, Bool> & Sendable
-    ) {
+    @Test func `what tunneld doesn't do yet is stored, and told wherever the tunnel is shown`() throws {
         var early = good
-        early[keyPath: key] = true
-        let error = fault(early)
-        #expect(error?.name == .configurationInvalid && error?.field == field)
+        early.includeAllNetworks = true
+        early.enforceRoutes = true
+        early.persistentBlock = true
+        early.disconnectOnSleep = true
+        early.excludeLocalNetworks = true
+        early.onDemand = .init(enabled: true, rules: [["action": "connect"]])
+        try ConfigurationRules.check(early)
+        let notes = ConfigurationNotes.notInForce(early)
+        #expect(notes.count == 6 && notes[0].hasPrefix("includeAllNetworks is NOT in force"))
+        for key in ["enforceRoutes", "persistentBlock", "disconnectOnSleep", "excludeLocalNetworks", "onDemand"] {
+            #expect(notes.contains { $0.hasPrefix("\(key) is not in force") }, "\(key)")
+        }
+        #expect(ConfigurationNotes.notInForce(good).isEmpty && ConfigurationNotes.onSave(good).isEmpty)
+    }
+
+    @Test func `what can't do anything as it stands is a warning`() throws {
+        var odd = good
+        odd.onDemand.enabled = true
+        odd.startAtBoot = true
+        odd.enabled = false
+        try ConfigurationRules.check(odd)
+        #expect(
+            ConfigurationNotes.onSave(odd) == [
+                "onDemand is switched on and has no rules, so it starts nothing.",
+                "startAtBoot does nothing as long as the configuration is disabled.",
+            ]
+        )
     }
 
     @Test(arguments: ["..", "all", "lo", "Büro (2. Stock)", "a/b", String(repeating: "x", count: 255)])
@@ -72,10 +86,9 @@ import Testing
     @Test func `what is missing or too early is named by its field`() {
         let changes: [(inout Configuration) -> Void] = [
             { $0.version = 2 }, { $0.provider = nil }, { $0.provider?.configuration = "x" },
-            { $0.onDemand.rules = [["action": "connect"]] }, { $0.onDemand.enabled = true },
-            { $0.owner.profile = "p" },
+            { $0.onDemand.rules = ["connect"] }, { $0.owner.profile = "p" },
         ]
-        let fields = ["version", "provider", "provider.configuration", "onDemand", "onDemand", "owner.profile"]
+        let fields = ["version", "provider", "provider.configuration", "onDemand.rules[0]", "owner.profile"]
         for (change, field) in zip(changes, fields) {
             var bad = good
             change(&bad)

@@ -91,7 +91,8 @@ import VarlinkSocket
         let cases: [(JSONValue, String)] = [
             (["type": "l2tp", "name": "a"], "type"), (["name": "a"], "type"), (["type": "provider"], "name"),
             (["type": "provider", "name": 7], "name"), (["type": "provider", "name": "a"], "provider"),
-            (["type": "provider", "name": "a", "onDemand": ["enabled": true]], "onDemand.rules"), ("x", "type"),
+            (["type": "provider", "name": "a", "onDemand": ["enabled": true, "rules": "all"]], "onDemand.rules"),
+            ("x", "type"),
         ]
         for (document, field) in cases {
             let error = await failure {

@@ -11,7 +11,15 @@ struct ConfigurationAnnouncer: Sendable {
         let isRemoval = change.current == nil
         hub.publishConfiguration(configuration, isRemoval: isRemoval)
         guard !isRemoval else { return }
-        Task { await tunnels.existing(configuration.identifier)?.configurationChanged() }
+        let isSwitchedOff = change.previous?.enabled == true && !configuration.enabled
+        Task {
+            guard let tunnel = await tunnels.existing(configuration.identifier) else { return }
+            if isSwitchedOff {
+                await tunnel.stop(session: nil)
+            } else {
+                await tunnel.configurationChanged()
+            }
+        }
     }
 }
 

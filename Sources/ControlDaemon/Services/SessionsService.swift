@@ -40,6 +40,9 @@ struct SessionsService: Sendable {
             "User \(caller.user) starts \(configuration.name).",
             [.tunnelID(configuration.identifier)]
         )
+        for note in ConfigurationNotes.notInForce(newest) {
+            log.warning("\(newest.name): \(note)", [.tunnelID(newest.identifier)])
+        }
         return reply
     }
 
@@ -110,6 +113,7 @@ struct SessionsService: Sendable {
         )
         view.enabled = configuration.enabled
         view.generation = configuration.generation
+        view.notes = ConfigurationNotes.notInForce(configuration)
         return view
     }
 

@@ -62,6 +62,7 @@ extension Tunnel {
         view.stage = condition.stage
         view.reason = condition.reason
         view.failure = condition.failure
+        view.notes = ConfigurationNotes.notInForce(stored)
         guard let live, live.session == condition.session else { return view }
         let record = live.record
         view.generation = record.configuration.generation
@@ -74,7 +75,9 @@ extension Tunnel {
         view.addresses = record.applied?.addresses ?? []
         view.routes = record.applied?.routes ?? []
         view.mtu = record.applied?.mtu
-        view.notes = record.notes + (record.applied?.notes ?? []) + (state?.notes ?? [])
+        view.notes =
+            ConfigurationNotes.notInForce(record.configuration) + record.notes + (record.applied?.notes ?? [])
+            + (state?.notes ?? [])
         view.dns = dns(record)
         if let note = view.dns?.note { view.notes.append(note) }
         return view

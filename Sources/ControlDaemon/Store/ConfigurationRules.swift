@@ -52,22 +52,7 @@ package enum ConfigurationRules {
                 "It should hold an object."
             )
         }
-        guard configuration.onDemand.rules.isEmpty, !configuration.onDemand.enabled else {
-            throw invalid(
-                "onDemand",
-                "This version of tunneld has no on-demand rules yet.",
-                "Save it with `enabled` false and without rules, and start the tunnel with tunnelctl up."
-            )
-        }
-        // A promise that isn't kept is worse than none.
-        let early = [
-            ("includeAllNetworks", configuration.includeAllNetworks), ("enforceRoutes", configuration.enforceRoutes),
-            ("persistentBlock", configuration.persistentBlock), ("startAtBoot", configuration.startAtBoot),
-            ("disconnectOnSleep", configuration.disconnectOnSleep),
-        ]
-        for (field, isSet) in early where isSet {
-            throw invalid(field, "This version of tunneld can't do that yet.", "It should hold false.")
-        }
+        try OnDemandRules.check(configuration.onDemand.rules)
         guard configuration.owner.profile == nil else {
             throw invalid(
                 "owner.profile",
@@ -106,7 +91,7 @@ package enum ConfigurationRules {
     }
 
     /// A text of a client's, cut, for a message.
-    private static func shown(_ text: String) -> String {
+    static func shown(_ text: String) -> String {
         String(text.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(32).map(Character.init))
     }
 }
