@@ -17,11 +17,28 @@ extension CommandDescription {
             )
         case .set: set
         case .enable: CommandDescription(command, "Let a configuration be started.", operands: [name])
-        default:
+        case .disable:
             CommandDescription(
                 command,
                 "Keep a configuration from being started, and stop its tunnel.",
                 operands: [name]
+            )
+        case .history:
+            CommandDescription(
+                command,
+                "List the stored generations of a configuration.",
+                operands: [name],
+                details: ["Works for a configuration whose file was damaged or removed by somebody else, too."]
+            )
+        default:
+            CommandDescription(
+                command,
+                "Make an earlier generation the present one again.",
+                operands: [name, OperandDescription("GENERATION", .text)],
+                details: [
+                    "It is stored as a new generation, with the secrets that it had. Brings back a configuration whose file "
+                        + "was damaged or removed by somebody else."
+                ]
             )
         }
     }

@@ -5,7 +5,7 @@ extension CommandDescription {
     package static func of(_ command: Command) -> CommandDescription {
         switch command {
         case .importFile, .new, .list, .show, .export, .rename, .remove: ofConfigurations(command)
-        case .edit, .set, .enable, .disable: ofChanges(command)
+        case .edit, .set, .enable, .disable, .history, .restore: ofChanges(command)
         default: ofSessions(command)
         }
     }

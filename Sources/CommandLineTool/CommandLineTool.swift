@@ -71,6 +71,8 @@ package struct CommandLineTool: Sendable {
         case .set, .enable, .disable: try await SetCommand(context).run()
         case .export: try await ExportCommand(context).run()
         case .rename: try await RenameCommand(context).run()
+        case .history: try await HistoryCommand(context).run()
+        case .restore: try await RestoreCommand(context).run()
         case .remove: try await RemoveCommand(context).run()
         case .up: try await UpCommand(context).run()
         case .down: try await DownCommand(context).run()

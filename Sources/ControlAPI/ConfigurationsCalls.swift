@@ -63,5 +63,98 @@ package enum ConfigurationsCalls {
     }
 }
 
+extension ConfigurationsCalls {
+    /// `History`: the generations of one configuration, ascending.
+    package struct HistoryReply: Codable, Sendable {
+        package var identifier: String
+        package var name: String
+        package var generations: [Generation]
+        /// What became of the configuration's file, where it can only be restored; else null.
+        package var lost: String?
+        package var readAt: Timestamp
+        package init(identifier: String, name: String, generations: [Generation], lost: String?, readAt: Timestamp) {
+            self.identifier = identifier
+            self.name = name
+            self.generations = generations
+            self.lost = lost
+            self.readAt = readAt
+        }
+    }
+
+    package struct Generation: Codable, Equatable, Sendable {
+        package var generation: Int
+        /// When it was saved.
+        package var time: Timestamp
+        package var isPresent: Bool
+        package var name: String?
+        /// The keys that differ from the generation before; null for the first one kept.
+        package var changes: [String]?
+        /// Why it can't be restored; null where it can.
+        package var fault: String?
+        package init(generation: Int, time: Timestamp, isPresent: Bool) {
+            self.generation = generation
+            self.time = time
+            self.isPresent = isPresent
+        }
+    }
+
+    package struct RestoreParameters: Codable, Sendable {
+        package var identifier: String
+        /// The one to make the present one again, under a new number.
+        package var generation: Int
+        /// The present one that was loaded; left out: whichever it is.
+        package var loaded: Int?
+        package init(identifier: String, generation: Int, loaded: Int?) {
+            self.identifier = identifier
+            self.generation = generation
+            self.loaded = loaded
+        }
+    }
+
+    /// `Lost`: configurations whose file is damaged or gone, and that `Restore` can bring back.
+    package struct LostReply: Codable, Sendable {
+        package var configurations: [Lost]
+        package init(configurations: [Lost]) { self.configurations = configurations }
+    }
+
+    package struct Lost: Codable, Sendable {
+        package var identifier: String
+        package var name: String
+        package var owner: Configuration.Owner
+        /// The last good one.
+        package var generation: Int
+        package var reason: String
+        package init(identifier: String, name: String, owner: Configuration.Owner, generation: Int, reason: String) {
+            self.identifier = identifier
+            self.name = name
+            self.owner = owner
+            self.generation = generation
+            self.reason = reason
+        }
+    }
+
+    /// One change of `Watch`; the first ones say what is there.
+    package struct WatchReply: Codable, Sendable {
+        /// As in `org.tunneld.Sessions.Monitor`: both count the same events.
+        package var sequence: Int
+        package var time: Timestamp
+        package var kind: Kind
+        /// Null only for `ready`.
+        package var identifier: String?
+        /// As it is stored now; null for `removed` and `ready`.
+        package var configuration: Configuration?
+
+        package enum Kind: String, Codable, Sendable { case present, ready, changed, removed }
+
+        package init(sequence: Int, time: Timestamp, kind: Kind, identifier: String?, configuration: Configuration?) {
+            self.sequence = sequence
+            self.time = time
+            self.kind = kind
+            self.identifier = identifier
+            self.configuration = configuration
+        }
+    }
+}
+
 /// What a keychain item is.
 package enum SecretKind: String, Codable, Sendable { case password, sharedSecret, privateKey, identity }

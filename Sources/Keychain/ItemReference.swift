@@ -9,7 +9,7 @@ package struct ItemReference: Hashable, Sendable, CustomStringConvertible {
     let name: String
 
     /// A new one that no other item has.
-    static func random() -> ItemReference {
+    package static func random() -> ItemReference {
         var random = SecureRandom()
         let halves = [random.next(), random.next()] as [UInt64]
         return ItemReference(

@@ -5,11 +5,21 @@ package enum AtomicFile {
     /// The name that a file has while it is written; what a crash leaves under it may be removed.
     package static let temporarySuffix = ".new"
 
+    /// What a write has just done: the points at which a crash finds different things on the disk.
+    package enum Step: CaseIterable, Sendable { case made, written, synced, renamed, durable }
+
     /// Replaces the file, or makes it: temporary file, fsync, rename, fsync of the folder.
     ///
     /// Once this has returned, the contents survive a power cut.
-    package static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(SystemError) {
-        try write(to: path, mode: mode) { file throws(SystemError) in
+    ///
+    /// - Parameter onStep: called after each step.
+    package static func write(
+        _ bytes: [UInt8],
+        to path: String,
+        mode: UInt32,
+        onStep: (Step) -> Void = { _ in }
+    ) throws(SystemError) {
+        try write(to: path, mode: mode, onStep: onStep) { file throws(SystemError) in
             try writeAll(unsafe bytes.span.bytes, to: file)
         }
     }
@@ -18,6 +28,7 @@ package enum AtomicFile {
     package static func write(
         to path: String,
         mode: UInt32,
+        onStep: (Step) -> Void = { _ in },
         fill: (Int32) throws(SystemError) -> Void
     ) throws(SystemError) {
         let temporary = path + temporarySuffix
@@ -27,13 +38,25 @@ package enum AtomicFile {
             let raw = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
             guard raw >= 0 else { throw SystemError(errno, call: "open(\(temporary))") }
             let file = OwnedDescriptor(adopting: raw)
+            onStep(.made)
             try fill(raw)
+            onStep(.written)
             try named("fsync", temporary) { fsync(file.raw) }
+            onStep(.synced)
             try named("rename", path) { unsafe rename(temporary, path) }
+            onStep(.renamed)
         } catch {
             _ = unsafe unlink(temporary)
             throw error
         }
+        try syncFolder(of: path)
+        onStep(.durable)
+    }
+
+    /// Gives a file or folder another name, in the same folder or another one, for good.
+    package static func move(_ path: String, to new: String) throws(SystemError) {
+        try named("rename", new) { unsafe rename(path, new) }
+        try syncFolder(of: new)
         try syncFolder(of: path)
     }
 
@@ -61,7 +84,8 @@ package enum AtomicFile {
         }
     }
 
-    private static func syncFolder(of path: String) throws(SystemError) {
+    /// Makes the names in a path's folder survive a power cut.
+    package static func syncFolder(of path: String) throws(SystemError) {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
         let raw = unsafe open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0 else { throw SystemError(errno, call: "open(\(folder))") }

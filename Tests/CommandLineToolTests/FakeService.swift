@@ -108,6 +108,23 @@ enum FakeService {
                 throw VarlinkError(error.varlinkName, error)
             }
         }
+        service.on("org.tunneld.Configurations.History") { (parameters: ConfigurationsCalls.LoadParameters, _) in
+            let fake = try box.get()
+            try fake.called("History")
+            return fake.update { $0.history }
+        }
+        service.on("org.tunneld.Configurations.Restore") { (parameters: ConfigurationsCalls.RestoreParameters, _) in
+            let fake = try box.get()
+            try fake.called("Restore")
+            fake.update { $0.restores.append(parameters) }
+            return ConfigurationsCalls.SaveReply(identifier: parameters.identifier, generation: 8, warnings: ["w"])
+        }
+        service.on("org.tunneld.Configurations.Lost") { (_: NoParameters, _) in
+            ConfigurationsCalls.LostReply(configurations: try box.get().update { $0.lost })
+        }
+        service.on("org.tunneld.Configurations.Watch") { request in
+            throw VarlinkError.expectedMore
+        }
         service.on("org.tunneld.Configurations.Remove") { (parameters: ConfigurationsCalls.RemoveParameters, _) in
             let fake = try box.get()
             try fake.called("Remove")

@@ -43,6 +43,15 @@ final class FakeTunneld: Sendable {
         var saves: [ConfigurationsCalls.SaveParameters] = []
         var savedSecrets: [String: [UInt8]] = [:]
         var removals: [String] = []
+        var history = ConfigurationsCalls.HistoryReply(
+            identifier: Samples.home,
+            name: "home",
+            generations: [],
+            lost: nil,
+            readAt: Samples.now
+        )
+        var restores: [ConfigurationsCalls.RestoreParameters] = []
+        var lost: [ConfigurationsCalls.Lost] = []
         /// Those that were put in, and one for each session without one.
         var allConfigurations: [Configuration] {
             let known = Set(configurations.map(\.identifier))

@@ -42,7 +42,7 @@ final class Bench: Sendable {
             keys: HostKeys.load(credentials: nil, state: directories.state)
         )
         let contents = try StoreContents.load(directories, keychain)
-        store = ConfigurationStore(folder: directories.configurations, keychain: keychain, contents: contents)
+        store = ConfigurationStore(directories, keychain: keychain, contents: contents)
         catalogue = ProviderCatalogue(folders: [], programs: path + "/programs")
         launcher = try SpawnLauncher(folder: directories.providers)
     }

@@ -91,14 +91,21 @@ import Testing
 
     // MARK: Secrets
 
-    @Test func `a secret that is replaced goes, unless a session still needs it`() async throws {
+    @Test func `a secret that is replaced stays as long as its generation can be restored`() async throws {
         var configuration = try await bench.save()
         let old = StoreContents.references(in: configuration)
-        await bench.store.pin(old, by: "session")
         configuration.provider?.configuration = ["keyReference": "new:key"]
-        let saved = try await save(configuration, 1, secrets: ["new:key": "sheep"])
-        let new = StoreContents.references(in: saved)
+        configuration = try await save(configuration, 1, secrets: ["new:key": "sheep"])
+        let new = StoreContents.references(in: configuration)
         #expect(new.count == 1 && new.isDisjoint(with: old))
+        await bench.store.pin(old, by: "session")
+        for round in 2...HistoryFolder.limit + 1 {
+            #expect(try bench.keychain.references() == old.union(new), "\(round)")
+            configuration.username = "\(round)"
+            configuration = try await save(configuration, configuration.generation)
+        }
+        // Generation 1 is forgotten by now, but a session may still need the secret.
+        #expect(try FileSystem.names(inFolder: "\(bench.directories.history)/\(configuration.identifier)").count == 20)
         #expect(try bench.keychain.references() == old.union(new))
         await bench.store.unpin(by: "session")
         #expect(try bench.keychain.references() == new)
@@ -125,6 +132,7 @@ import Testing
         try FolderRemoval.remove(bench.directories.keychain)
         await expect(throws: Named(.configurationReadWriteFailed)) { try await bench.save() }
         #expect(try FileSystem.names(inFolder: bench.directories.configurations).isEmpty)
+        #expect(try FileSystem.names(inFolder: bench.directories.pending).isEmpty)
     }
 
     // MARK: What a store finds at its start
@@ -151,9 +159,9 @@ import Testing
         let contents = try StoreContents.load(bench.directories, bench.keychain)
         #expect(contents.configurations.isEmpty)
         #expect(contents.incidents.count { $0.contains("is damaged") } == 2)
-        // Its secrets stay: the file may be mended.
-        #expect(contents.orphans == StoreContents.references(in: saved))
-        #expect(try bench.keychain.references() == contents.orphans)
+        // Its secrets stay: it can be restored.
+        #expect(contents.lost[saved.identifier]?.last == saved && contents.orphans.isEmpty)
+        #expect(try bench.keychain.references() == StoreContents.references(in: saved))
     }
 
     @Test func `what a crash left of a write is removed`() async throws {

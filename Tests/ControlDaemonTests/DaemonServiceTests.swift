@@ -25,9 +25,15 @@ import VarlinkSocket
             tunnels: tunnels,
             hub: bench.hub,
             permission: Permission(allowsAllUsers: false),
-            incidents: ["Something."],
+            incidents: Self.incidents,
             log: bench.services().log
         )
+    }
+
+    private static var incidents: Incidents {
+        let incidents = Incidents()
+        incidents.add("Something.")
+        return incidents
     }
 
     @Test func `every method that the interface files declare is answered, and no other`() {

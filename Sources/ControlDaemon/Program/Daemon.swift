@@ -25,11 +25,11 @@ package final class Daemon: Sendable {
     ) async throws -> Daemon {
         let locks = try lock(directories)
         let settings = try readSettings(directories)
-        let (keychain, incidents) = try openKeychain(directories, log)
-        var contents = try StoreContents.load(directories, keychain)
-        contents.incidents += incidents
-        for incident in contents.incidents { log.warning(incident) }
-        let store = ConfigurationStore(folder: directories.configurations, keychain: keychain, contents: contents)
+        let incidents = Incidents { log.warning($0) }
+        let (keychain, keychainIncidents) = try openKeychain(directories, log)
+        let contents = try StoreContents.load(directories, keychain)
+        for incident in contents.incidents + keychainIncidents { incidents.add(incident) }
+        let store = ConfigurationStore(directories, keychain: keychain, contents: contents, incidents: incidents)
         let catalogue = ProviderCatalogue(programs: ownFolder())
         let hub = EventHub()
         let network = try openNetwork()
@@ -53,6 +53,7 @@ package final class Daemon: Sendable {
         try await tunnels.resumeAll()
         let announcer = ConfigurationAnnouncer(tunnels: tunnels, hub: hub)
         await store.onChange { announcer.announce($0) }
+        await store.settleExclusives()
         let service = try DaemonService.make(
             store: store,
             keychain: keychain,
@@ -60,7 +61,7 @@ package final class Daemon: Sendable {
             tunnels: tunnels,
             hub: hub,
             permission: Permission(allowsAllUsers: settings.allowsAllUsers),
-            incidents: contents.incidents,
+            incidents: incidents,
             log: log
         )
         let monitor = watch(network, tunnels, log)

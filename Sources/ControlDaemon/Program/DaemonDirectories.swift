@@ -35,6 +35,12 @@ package struct DaemonDirectories: Equatable, Sendable {
     }
 
     package var configurations: String { state + "/configurations" }
+    /// Earlier and present generations: `ID/GENERATION.json`.
+    package var history: String { state + "/history" }
+    /// What a save is about to do, and a crash has left.
+    package var pending: String { state + "/pending" }
+    /// The histories of configurations that are being removed.
+    package var removed: String { state + "/removed" }
     package var damaged: String { state + "/damaged" }
     package var keychain: String { state + "/keychain" }
     package var timestamps: String { state + "/timestamps" }

@@ -10,6 +10,7 @@ struct ConfigurationsService: Sendable {
     let store: ConfigurationStore
     let catalogue: ProviderCatalogue
     let tunnels: Tunnels
+    let hub: EventHub
     let permission: Permission
     let log: Logger
 
@@ -19,6 +20,10 @@ struct ConfigurationsService: Sendable {
         service.on("\(interface).LoadAll") { try await loadAll($0) }
         service.on("\(interface).Save") { try await save($0, $1) }
         service.on("\(interface).Remove") { try await remove($0, $1) }
+        service.on("\(interface).History") { try await history($0, $1) }
+        service.on("\(interface).Restore") { try await restore($0, $1) }
+        service.on("\(interface).Lost") { try await lost($0, $1) }
+        service.on("\(interface).Watch") { try await watch($0) }
     }
 
     private func load(
@@ -125,7 +130,7 @@ struct ConfigurationsService: Sendable {
     /// The configuration's provider; one that isn't installed (yet) is refused at start, not here.
     ///
     /// Except that secrets can't be put in their places: only the provider says where those are.
-    private func installed(
+    func installed(
         _ configuration: Configuration,
         _ warnings: inout [String],
         hasSecrets: Bool
@@ -179,7 +184,7 @@ struct ConfigurationsService: Sendable {
         return NoParameters()
     }
 
-    private func visible(_ identifier: String, to caller: Caller) async throws(ControlError) -> Configuration {
+    func visible(_ identifier: String, to caller: Caller) async throws(ControlError) -> Configuration {
         guard let configuration = await store.configuration(identifier), permission.maySee(configuration.owner, caller)
         else { throw .configurationUnknown(identifier) }
         return configuration

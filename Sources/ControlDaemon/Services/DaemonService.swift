@@ -13,7 +13,7 @@ enum DaemonService {
         tunnels: Tunnels,
         hub: EventHub,
         permission: Permission,
-        incidents: [String],
+        incidents: Incidents,
         log: Logger
     ) throws -> VarlinkService {
         let texts = [
@@ -33,6 +33,7 @@ enum DaemonService {
             store: store,
             catalogue: catalogue,
             tunnels: tunnels,
+            hub: hub,
             permission: permission,
             log: log
         ).register(&service)

@@ -5,8 +5,8 @@ import VarlinkSocket
 /// Answers `org.tunneld.Diagnostics`.
 struct DiagnosticsService: Sendable {
     let catalogue: ProviderCatalogue
-    /// What of the store was not as it should be when tunneld started.
-    let incidents: [String]
+    /// What of the store is not as it should be.
+    let incidents: Incidents
 
     func register(_ service: inout VarlinkService) {
         service.on("\(DiagnosticsCalls.interface).Doctor") { request in
@@ -28,7 +28,7 @@ struct DiagnosticsService: Sendable {
             )
         }
         findings.append(await providers())
-        findings += incidents.map {
+        findings += incidents.all.map {
             Finding(check: "store", level: .warning, message: $0, remedy: "Look into tunneld's state directory.")
         }
         return findings

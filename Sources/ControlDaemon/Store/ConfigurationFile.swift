@@ -48,14 +48,22 @@ struct ConfigurationFile {
 
     /// Reads a configuration.
     static func read(_ path: String, identifier: String) throws(Fault) -> Configuration {
+        let configuration = try readEdited(path, identifier: identifier)
+        guard configuration.generation > 0 else { throw Fault.damaged("its generation isn't above 0") }
+        return configuration
+    }
+
+    /// Reads a configuration that somebody else than tunneld may have written: its identifier and its generation, which
+    /// tunneld gives, may be missing.
+    static func readEdited(_ path: String, identifier: String) throws(Fault) -> Configuration {
         let bytes = try trustedContents(of: path)
         do {
-            let configuration = try JSONDecoder().decode(Configuration.self, from: Data(bytes))
+            var configuration = try JSONDecoder().decode(Configuration.self, from: Data(bytes))
             try ConfigurationRules.check(configuration)
-            guard configuration.identifier == identifier, UUID(uuidString: identifier) != nil else {
+            if configuration.identifier.isEmpty { configuration.identifier = identifier }
+            guard configuration.identifier == identifier, isIdentifier(identifier) else {
                 throw Fault.damaged("its identifier isn't its name")
             }
-            guard configuration.generation > 0 else { throw Fault.damaged("its generation isn't above 0") }
             return configuration
         } catch let error as ControlError {
             throw .damaged("\(error.field ?? "a field") is wrong: \(error.reason ?? error.message)")
@@ -68,6 +76,10 @@ struct ConfigurationFile {
         }
     }
 
+    static func isIdentifier(_ text: String) -> Bool {
+        UUID(uuidString: text)?.uuidString.lowercased() == text
+    }
+
     private static func trustedContents(of path: String) throws(Fault) -> [UInt8] {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .unreadable(SystemError(errno, call: "lstat(\(path))")) }
@@ -77,6 +89,7 @@ struct ConfigurationFile {
         do throws(SystemError) {
             return try FileSystem.contents(ofFile: path, limit: limit)
         } catch {
+            if error.code == EFBIG { throw .damaged("it is larger than \(limit) bytes") }
             throw .unreadable(error)
         }
     }

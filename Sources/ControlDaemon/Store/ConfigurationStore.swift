@@ -24,37 +24,62 @@ package actor ConfigurationStore {
         package var secrets: [ConfigurationsCalls.SecretDescription]
         package var bundle: PendingSecrets
         package var places: SecretPlaces
+        package var origin: Origin
+
+        /// Where it comes from: a client's copy must be of the present generation, what stood on this disk need not.
+        package enum Origin: Sendable { case client, history, file }
 
         package init(
             configuration: Configuration,
             generation: Int?,
-            secrets: [ConfigurationsCalls.SecretDescription],
-            bundle: PendingSecrets,
-            places: SecretPlaces
+            secrets: [ConfigurationsCalls.SecretDescription] = [],
+            bundle: PendingSecrets = PendingSecrets(),
+            places: SecretPlaces,
+            origin: Origin = .client
         ) {
             self.configuration = configuration
             self.generation = generation
             self.secrets = secrets
             self.bundle = bundle
             self.places = places
+            self.origin = origin
         }
     }
 
     /// Configurations of one owner.
     package static let limitPerOwner = 16_384
 
-    private let folder: String
-    private let keychain: Keychain
-    private var stored: [String: Configuration]
-    private var pins: [String: Set<ItemReference>] = [:]
-    /// Items that a configuration has given up.
-    private var condemned: Set<ItemReference> = []
+    let directories: DaemonDirectories
+    let keychain: Keychain
+    let history: HistoryFolder
+    let pending: PendingSave
+    let incidents: Incidents
+    let onStep: @Sendable (StoreStep) -> Void
+    private(set) var stored: [String: Configuration]
+    /// Those that can be restored, by identifier.
+    var lost: [String: LostConfiguration]
+    var items = ItemUses()
     private var changed: @Sendable (Change) -> Void = { _ in }
 
-    package init(folder: String, keychain: Keychain, contents: StoreContents) {
-        self.folder = folder
+    /// - Parameters:
+    ///   - contents: what was found on disk.
+    ///   - onStep: called at each point of a change where a crash finds something else; for tests.
+    package init(
+        _ directories: DaemonDirectories,
+        keychain: Keychain,
+        contents: StoreContents,
+        incidents: Incidents = Incidents(),
+        onStep: @escaping @Sendable (StoreStep) -> Void = { _ in }
+    ) {
+        self.directories = directories
         self.keychain = keychain
+        self.incidents = incidents
+        self.onStep = onStep
+        history = HistoryFolder(path: directories.history)
+        pending = PendingSave(folder: directories.pending, onStep: onStep)
         stored = contents.configurations
+        lost = contents.lost
+        for configuration in stored.values { items.use(StoreContents.references(in: configuration)) }
     }
 
     /// Sets who is told of each change, in order, after it is durable.
@@ -73,7 +98,9 @@ package actor ConfigurationStore {
     ///   `SecretRules.check` throws.
     package func check(_ draft: Draft) throws(ControlError) {
         let configuration = draft.configuration
-        if configuration.identifier.isEmpty {
+        if draft.origin != .client {
+            // It stood on this disk: there is nothing that it could be older than.
+        } else if configuration.identifier.isEmpty {
             guard draft.generation == 0 else { throw stale(configuration.name, stored: nil, given: draft.generation) }
             guard stored.values.count(where: { $0.owner.user == configuration.owner.user }) < Self.limitPerOwner else {
                 throw ControlError(
@@ -113,33 +140,83 @@ package actor ConfigurationStore {
         }
     }
 
-    /// Saves: the secrets first, then the configuration that refers to them; both or neither.
+    /// Saves: the secrets first, then the configuration that refers to them; both or neither, also after a crash.
     ///
     /// Durable once this has returned. What changes nothing makes no new generation.
     package func save(_ draft: Draft) throws(ControlError) -> Configuration {
         try check(draft)
-        let previous = stored[draft.configuration.identifier]
+        let identifier = draft.configuration.identifier
+        let previous = stored[identifier]
         var configuration = draft.configuration
         if configuration.identifier.isEmpty { configuration.identifier = UUID().uuidString.lowercased() }
-        configuration.generation = previous?.generation ?? 0
+        // One tunnel that takes all traffic at a time (design, section 3).
+        if configuration.includeAllNetworks { configuration.exclusive = true }
+        configuration.generation = previous?.generation ?? history.generations(configuration.identifier).last ?? 0
         if configuration == previous { return configuration }
         configuration.generation += 1
-
-        let added = try addItems(draft, configuration)
+        let added = Dictionary(
+            draft.secrets.map { ($0.placeholder, ItemReference.random()) },
+            uniquingKeysWith: { $1 }
+        )
         configuration = draft.places.replacing(in: configuration) { added[$0]?.description }
-        do throws(ControlError) {
-            try write(configuration)
-        } catch {
-            for reference in added.values { try? keychain.remove(reference) }
-            throw error
-        }
-        stored[configuration.identifier] = configuration
-        changed(Change(previous: previous, current: configuration))
-        if let previous { giveUpItems(of: previous) }
+        try put(configuration, draft, added)
+        lost[configuration.identifier] = nil
+        take(configuration, in: previous)
+        switchOffOthers(of: configuration)
         return configuration
     }
 
-    /// Removes a configuration, and the items that only it referred to.
+    /// Writes everything that a save writes; nothing is left of it where it fails.
+    private func put(
+        _ configuration: Configuration,
+        _ draft: Draft,
+        _ added: [String: ItemReference]
+    ) throws(ControlError) {
+        let identifier = configuration.identifier
+        do throws(ControlError) {
+            let bytes = try ConfigurationFile.encode(configuration)
+            try failing("save \(configuration.name)") { () throws(SystemError) in
+                try history.prepare(identifier)
+                if !added.isEmpty { try pending.note(added.values, of: identifier) }
+            }
+            try addItems(draft, configuration, added)
+            try failing("save \(configuration.name)") { () throws(SystemError) in
+                try pending.write(bytes, of: identifier)
+                try AtomicFile.write(bytes, to: file(identifier), mode: 0o600) { onStep(.configuration($0)) }
+            }
+        } catch {
+            for reference in added.values { try? keychain.remove(reference) }
+            pending.forget(identifier)
+            throw error
+        }
+    }
+
+    /// Keeps a configuration that is saved as the present one, and in the history.
+    private func take(_ configuration: Configuration, in previous: Configuration?) {
+        let identifier = configuration.identifier
+        stored[identifier] = configuration
+        items.use(StoreContents.references(in: configuration))
+        do throws(SystemError) {
+            try pending.settleItems(of: identifier)
+            let stamp = try FileStamp(of: file(identifier))
+            try history.adopt(pending.document(identifier), identifier, configuration.generation, stamp)
+            onStep(.generationKept)
+        } catch {
+            incidents.add(
+                "Generation \(configuration.generation) of \(configuration.name) is saved, but can't be put into the "
+                    + "history: \(error). The next start of tunneld tries again."
+            )
+        }
+        changed(Change(previous: previous, current: configuration))
+        if let previous {
+            items.giveUp(StoreContents.references(in: previous))
+            items.remember(StoreContents.references(in: previous), of: identifier)
+        }
+        dropOldGenerations(of: identifier)
+        removeCondemned()
+    }
+
+    /// Removes a configuration, with its history and the items that only it referred to; all of it or nothing.
     ///
     /// - Parameter generation: the one that was loaded; nil: whatever is stored.
     package func remove(_ identifier: String, generation: Int?) throws(ControlError) {
@@ -147,91 +224,82 @@ package actor ConfigurationStore {
         if let generation, generation != present.generation {
             throw stale(present.name, stored: present.generation, given: generation)
         }
-        do throws(SystemError) {
-            try AtomicFile.remove("\(folder)/\(ConfigurationFile.name(identifier))")
-        } catch {
-            throw Self.failed("remove \(present.name)", error)
+        let grave = "\(directories.removed)/\(identifier)"
+        try failing("remove \(present.name)") { () throws(SystemError) in
+            try history.prepare(identifier)
+            try AtomicFile.move(history.folder(identifier), to: grave)
+            onStep(.removalNoted)
+            do throws(SystemError) {
+                try AtomicFile.remove(file(identifier))
+            } catch {
+                // Nothing was removed.
+                try? AtomicFile.move(grave, to: history.folder(identifier))
+                throw error
+            }
+            onStep(.fileRemoved)
         }
         stored[identifier] = nil
         changed(Change(previous: present, current: nil))
-        giveUpItems(of: present)
-    }
-
-    /// Keeps items from being removed with their configuration as long as a session may read them again.
-    ///
-    /// What the session had pinned before is let go.
-    package func pin(_ references: Set<ItemReference>, by session: String) {
-        pins[session] = references
+        items.forget(identifier)
+        items.giveUp(StoreContents.references(in: present))
+        items.condemn(HistoryFolder.references(inFolder: grave))
         removeCondemned()
+        // What can't be removed now, the next start removes.
+        try? FolderRemoval.remove(grave)
+        onStep(.historyRemoved)
     }
 
-    package func unpin(by session: String) {
-        pins[session] = nil
-        removeCondemned()
+    /// Forgets a configuration whose file somebody else removed; its history and its secrets stay, to restore it.
+    func lose(_ identifier: String, _ reason: String) {
+        guard let present = stored[identifier] else { return }
+        stored[identifier] = nil
+        let last = history.newest(identifier) ?? present
+        lost[identifier] = LostConfiguration(last: last, reason: reason)
+        changed(Change(previous: present, current: nil))
     }
 
-    private func giveUpItems(of configuration: Configuration) {
-        condemned.formUnion(StoreContents.references(in: configuration))
-        removeCondemned()
+    // MARK: Pieces
+
+    func file(_ identifier: String) -> String {
+        "\(directories.configurations)/\(ConfigurationFile.name(identifier))"
     }
 
-    private func removeCondemned() {
-        guard !condemned.isEmpty else { return }
-        let used = stored.values.reduce(into: Set<ItemReference>()) { $0.formUnion(StoreContents.references(in: $1)) }
-        condemned.subtract(used)
-        let pinned = pins.values.reduce(into: Set<ItemReference>()) { $0.formUnion($1) }
-        for reference in condemned.subtracting(pinned) {
-            // Items that were added by themselves are removed by themselves; so are those that can't be read, for what
-            // can't be removed now is reported as an orphan at the next start.
-            if (try? keychain.claimedHeader(of: reference))?.isPartOfConfiguration == true {
-                try? keychain.remove(reference)
-            }
-            condemned.remove(reference)
+    private func failing(_ what: String, _ body: () throws(SystemError) -> Void) throws(ControlError) {
+        do throws(SystemError) {
+            try body()
+        } catch {
+            throw Self.failed(what, error)
         }
     }
 
     private func addItems(
         _ draft: Draft,
-        _ configuration: Configuration
-    ) throws(ControlError) -> [String: ItemReference] {
-        var added: [String: ItemReference] = [:]
+        _ configuration: Configuration,
+        _ added: [String: ItemReference]
+    ) throws(ControlError) {
         do throws(KeychainError) {
             for secret in draft.secrets {
-                let label = "\(configuration.name): \(secret.placeholder)"
-                added[secret.placeholder] = try keychain.add(
-                    secret.placeholder,
-                    of: draft.bundle,
-                    as: ItemHeader(
-                        owner: configuration.owner.user,
-                        kind: secret.kind,
-                        label: label,
-                        isPartOfConfiguration: true
-                    )
+                guard let reference = added[secret.placeholder] else { continue }
+                let header = ItemHeader(
+                    owner: configuration.owner.user,
+                    kind: secret.kind,
+                    label: "\(configuration.name): \(secret.placeholder)",
+                    isPartOfConfiguration: true
                 )
+                try keychain.add(secret.placeholder, of: draft.bundle, as: header, at: reference)
+                onStep(.itemAdded)
             }
         } catch {
-            for reference in added.values { try? keychain.remove(reference) }
             throw ControlError(
                 .configurationReadWriteFailed,
                 "Can't save \(configuration.name): its secrets can't be kept.",
                 reason: error.description,
-                remedy: error.remedy
+                remedy: "Look whether the state directory is full or read-only."
             )
         }
-        return added
     }
 
-    private func write(_ configuration: Configuration) throws(ControlError) {
-        let bytes = try ConfigurationFile.encode(configuration)
-        do throws(SystemError) {
-            let path = "\(folder)/\(ConfigurationFile.name(configuration.identifier))"
-            try AtomicFile.write(bytes, to: path, mode: 0o600)
-        } catch {
-            throw Self.failed("save \(configuration.name)", error)
-        }
-    }
-
-    private static func failed(_ what: String, _ error: SystemError) -> ControlError {
+    static func failed(_ what: String, _ error: SystemError) -> ControlError {
         ControlError(
             .configurationReadWriteFailed,
             "Can't \(what).",
@@ -242,7 +310,7 @@ package actor ConfigurationStore {
 
     private func unknown(_ identifier: String) -> ControlError { .configurationUnknown(identifier) }
 
-    private func stale(_ name: String, stored: Int?, given: Int?) -> ControlError {
+    func stale(_ name: String, stored: Int?, given: Int?) -> ControlError {
         let reason =
             switch (stored, given) {
             case (_, nil): "The call doesn't say which generation was loaded."

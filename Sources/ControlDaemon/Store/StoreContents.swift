@@ -10,8 +10,15 @@ package struct StoreContents: Sendable {
     package var incidents: [String] = []
     /// Items that no configuration refers to; kept.
     package var orphans: Set<ItemReference> = []
+    /// Configurations whose file is gone or can't be used, and whose history is there.
+    package var lost: [String: LostConfiguration] = [:]
+    /// Files that somebody changed while no tunneld ran; their configurations are still as they were.
+    package var edited: [String] = []
+    /// Saves that a crash interrupted; those whose file is there were made.
+    private var interrupted: [String: Configuration] = [:]
 
-    /// Reads the state directory, whose folders are made where they are missing.
+    /// Reads the state directory, whose folders are made where they are missing, and finishes or takes back what a crash
+    /// left half done.
     ///
     /// - Throws: `configurationReadWriteFailed` where the directory itself can't be used.
     package static func load(_ directories: DaemonDirectories, _ keychain: Keychain) throws(ControlError)
@@ -19,14 +26,24 @@ package struct StoreContents: Sendable {
     {
         var contents = StoreContents()
         do throws(SystemError) {
-            for folder in [directories.configurations, directories.damaged, directories.timestamps] {
-                try makeFolder(folder, mode: 0o700)
+            let folders = [
+                directories.configurations, directories.history, directories.pending, directories.removed,
+                directories.damaged, directories.timestamps,
+            ]
+            for folder in folders { try makeFolder(folder, mode: 0o700) }
+            for folder in [directories.configurations, directories.pending, directories.timestamps] {
+                try AtomicFile.removeTemporaryFiles(in: folder)
             }
-            try AtomicFile.removeTemporaryFiles(in: directories.configurations)
-            try AtomicFile.removeTemporaryFiles(in: directories.timestamps)
+            let history = HistoryFolder(path: directories.history)
+            try contents.takeBackRemovals(directories, history)
+            let pending = PendingSave(folder: directories.pending, onStep: { _ in })
+            contents.interrupted = try pending.documents()
             for name in try FileSystem.names(inFolder: directories.configurations).sorted() {
-                contents.take(name, directories)
+                contents.take(name, directories, history)
             }
+            try pending.recover(contents.configurations, files: directories.configurations, history, keychain)
+            try contents.finishRemovals(directories, history, keychain)
+            try contents.findLost(directories, history)
         } catch {
             throw ControlError(
                 .configurationReadWriteFailed,
@@ -35,7 +52,7 @@ package struct StoreContents: Sendable {
                 remedy: "Make it a directory of root's that can be written, or name another in STATE_DIRECTORY."
             )
         }
-        contents.findOrphans(keychain)
+        contents.findOrphans(keychain, HistoryFolder(path: directories.history))
         return contents
     }
 
@@ -47,7 +64,7 @@ package struct StoreContents: Sendable {
         return found
     }
 
-    private static func collect(_ value: JSONValue, _ found: inout Set<ItemReference>) {
+    static func collect(_ value: JSONValue, _ found: inout Set<ItemReference>) {
         switch value {
         case .string(let text): if let reference = ItemReference(text) { found.insert(reference) }
         case .array(let elements): for element in elements { collect(element, &found) }
@@ -56,31 +73,113 @@ package struct StoreContents: Sendable {
         }
     }
 
-    private mutating func take(_ name: String, _ directories: DaemonDirectories) {
+    // MARK: Files
+
+    private mutating func take(_ name: String, _ directories: DaemonDirectories, _ history: HistoryFolder) {
         let path = "\(directories.configurations)/\(name)"
-        guard let identifier = ConfigurationFile.identifier(inName: name) else { return }
+        // Editors keep files of their own beside the one that they write.
+        if name.hasPrefix(".") { return }
+        guard let identifier = ConfigurationFile.identifier(inName: name), ConfigurationFile.isIdentifier(identifier)
+        else {
+            return setAside(path, name, "its name isn't IDENTIFIER.json, with a UUID in lower case", directories)
+        }
         do throws(ConfigurationFile.Fault) {
-            configurations[identifier] = try ConfigurationFile.read(path, identifier: identifier)
+            take(try ConfigurationFile.readEdited(path, identifier: identifier), path, history)
         } catch {
-            guard case .damaged = error else {
+            guard case .damaged(let reason) = error else {
                 incidents.append("The configuration file \(path) can't be read and stays unused: \(error).")
                 return
             }
-            let aside = "\(directories.damaged)/\(identifier).\(WallClockTime.now().seconds)\(ConfigurationFile.suffix)"
-            let isMoved = unsafe rename(path, aside) == 0
+            setAside(path, name, reason, directories)
+        }
+    }
+
+    /// Takes a configuration as its file has it, or as the history has it where somebody changed the file.
+    private mutating func take(_ configuration: Configuration, _ path: String, _ history: HistoryFolder) {
+        let identifier = configuration.identifier
+        let copy = try? FileStamp(of: history.file(identifier, configuration.generation))
+        if configuration == interrupted[identifier] || copy != nil && copy == (try? FileStamp(of: path)) {
+            configurations[identifier] = configuration
+            return
+        }
+        guard let last = history.newest(identifier) else {
+            // It has no history yet: it is older than that, or new.
+            configurations[identifier] = configuration
+            if configuration.generation < 1 {
+                configurations[identifier]?.generation = 1
+                edited.append(identifier)
+            }
+            return
+        }
+        configurations[identifier] = last
+        var same = configuration
+        same.generation = last.generation
+        if same != last || configuration.generation != last.generation { edited.append(identifier) }
+    }
+
+    private mutating func setAside(_ path: String, _ name: String, _ reason: String, _ directories: DaemonDirectories) {
+        do throws(SystemError) {
+            let aside = try DamagedFiles(folder: directories.damaged).setAside(path)
+            incidents.append("The configuration file \(path) is damaged: \(reason). It was set aside as \(aside).")
+        } catch {
             incidents.append(
-                "The configuration file \(path) is damaged: \(error). "
-                    + (isMoved ? "It was set aside as \(aside)." : "It could not be set aside and stays unused.")
+                "The configuration file \(path) is damaged: \(reason). It could not be set aside and stays unused: "
+                    + "\(error)."
             )
         }
     }
 
-    private mutating func findOrphans(_ keychain: Keychain) {
+    // MARK: What a crash left
+
+    /// A removal whose file is still there was never made.
+    private func takeBackRemovals(_ directories: DaemonDirectories, _ history: HistoryFolder) throws(SystemError) {
+        for identifier in try FileSystem.names(inFolder: directories.removed) {
+            let file = "\(directories.configurations)/\(ConfigurationFile.name(identifier))"
+            guard unsafe access(file, F_OK) == 0, unsafe access(history.folder(identifier), F_OK) != 0 else { continue }
+            try AtomicFile.move("\(directories.removed)/\(identifier)", to: history.folder(identifier))
+        }
+    }
+
+    /// One whose file is gone is finished: its items go, and its history.
+    private func finishRemovals(
+        _ directories: DaemonDirectories,
+        _ history: HistoryFolder,
+        _ keychain: Keychain
+    ) throws(SystemError) {
+        let names = try FileSystem.names(inFolder: directories.removed)
+        guard !names.isEmpty else { return }
+        let used = configurations.values.reduce(into: Set<ItemReference>()) { $0.formUnion(Self.references(in: $1)) }
+        for name in names {
+            let folder = "\(directories.removed)/\(name)"
+            for reference in HistoryFolder.references(inFolder: folder).subtracting(used) {
+                try? keychain.remove(reference)
+            }
+            try FolderRemoval.remove(folder)
+        }
+    }
+
+    private mutating func findLost(_ directories: DaemonDirectories, _ history: HistoryFolder) throws(SystemError) {
+        for identifier in try FileSystem.names(inFolder: directories.history) where configurations[identifier] == nil {
+            guard let last = history.newest(identifier) else { continue }
+            let reason = DamagedFiles(folder: directories.damaged).reason(identifier)
+            lost[identifier] = LostConfiguration(last: last, reason: reason)
+            incidents.append(
+                "The configuration \(last.name) (\(identifier)) is lost: \(reason) tunnelctl restore \(last.name) "
+                    + "\(last.generation) brings back its last good generation."
+            )
+        }
+    }
+
+    private mutating func findOrphans(_ keychain: Keychain, _ history: HistoryFolder) {
         guard let items = try? keychain.references() else { return }
         let used = configurations.values.reduce(into: Set<ItemReference>()) { $0.formUnion(Self.references(in: $1)) }
         // Items that were added by themselves need no configuration.
         orphans = items.subtracting(used).filter {
             (try? keychain.claimedHeader(of: $0))?.isPartOfConfiguration != false
+        }
+        guard !orphans.isEmpty else { return }
+        for identifier in (try? FileSystem.names(inFolder: history.path)) ?? [] {
+            orphans.subtract(history.references(identifier))
         }
         if !orphans.isEmpty {
             incidents.append("\(orphans.count) keychain items belong to no configuration; they are kept.")

@@ -1,0 +1,34 @@
+import LinuxSystem
+
+/// Files that can't be used, under names of their own, for a person to look into; nothing here is ever erased.
+struct DamagedFiles: Sendable {
+    let folder: String
+
+    /// Moves a file here, under its name, the time and a number.
+    ///
+    /// - Returns: its new path.
+    func setAside(_ path: String) throws(SystemError) -> String {
+        let name = path.split(separator: "/").last.map(String.init) ?? "file"
+        let stem =
+            name.hasSuffix(ConfigurationFile.suffix) ? String(name.dropLast(ConfigurationFile.suffix.count)) : name
+        let taken = Set(try FileSystem.names(inFolder: folder))
+        let base = "\(stem).\(WallClockTime.now().seconds)"
+        var number = 1
+        var aside = "\(base)\(ConfigurationFile.suffix)"
+        while taken.contains(aside) {
+            number += 1
+            aside = "\(base).\(number)\(ConfigurationFile.suffix)"
+        }
+        try AtomicFile.move(path, to: "\(folder)/\(aside)")
+        return "\(folder)/\(aside)"
+    }
+
+    /// What became of a configuration's file, in sentences.
+    func reason(_ identifier: String) -> String {
+        let names = (try? FileSystem.names(inFolder: folder)) ?? []
+        guard let last = names.filter({ $0.hasPrefix("\(identifier).") }).max() else {
+            return "Its file was removed by somebody else, or can't be read."
+        }
+        return "Its file was damaged and was set aside as \(folder)/\(last)."
+    }
+}
