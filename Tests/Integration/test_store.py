@@ -1,9 +1,12 @@
 """The store: what a person sets, what is kept, and what is told of it."""
 
 import json
+import os
+import threading
+import time
 import unittest
 
-from lab import Lab
+from lab import SLACK, Lab, genkey, conf, wait_for
 
 
 class Settings(unittest.TestCase):
@@ -42,3 +45,129 @@ class Settings(unittest.TestCase):
             assert json.loads(refused.stderr)["code"] == 2
             daemon.ctl("enable", "home")
             daemon.ctl("up", "home")
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab("stof")
+        self.addCleanup(self.lab.close)
+        self.daemon = self.lab.tunneld(self.lab.namespace("a"))
+        self.daemon.import_text("home", conf(genkey(), ["10.20.0.1/24"], []))
+        self.identifier = self.daemon.json("show", "home")["identifier"]
+        self.file = self.daemon.state / "configurations" / f"{self.identifier}.json"
+
+    def edit(self, change):
+        document = json.loads(self.file.read_text())
+        change(document)
+        self.file.write_text(json.dumps(document))
+
+    def generation(self):
+        return self.daemon.json("show", "home")["generation"]
+
+    def test_an_edit_by_hand_becomes_a_generation_and_an_event(self):
+        connection = self.daemon.connect()
+        self.addCleanup(connection.close)
+        connection.sendall(json.dumps({
+            "method": "org.tunneld.Configurations.Watch", "parameters": {}, "more": True}).encode() + b"\0")
+        events = []
+
+        def receive():
+            try:
+                return connection.recv(65536)
+            except OSError:  # Closed at the end of the test.
+                return b""
+
+        def read():
+            buffer = b""
+            while data := receive():
+                buffer += data
+                while b"\0" in buffer:
+                    message, buffer = buffer.split(b"\0", 1)
+                    events.append(json.loads(message)["parameters"])
+
+        threading.Thread(target=read, daemon=True).start()
+        wait_for("the present state", lambda: len(events) == 2, 10)
+        self.assertEqual([event["kind"] for event in events], ["present", "ready"])
+        self.edit(lambda document: document.update(username="eva"))
+        event = wait_for("the event of the edit", lambda: len(events) > 2 and events[2], 2 * SLACK)
+        self.assertEqual((event["kind"], event["identifier"]), ("changed", self.identifier))
+        self.assertEqual((event["configuration"]["username"], event["configuration"]["generation"]), ("eva", 2))
+        self.daemon.ctl("remove", "home")
+        event = wait_for("the event of the removal", lambda: len(events) > 3 and events[3], 2 * SLACK)
+        self.assertEqual((event["kind"], event.get("configuration")), ("removed", None))
+
+    def test_an_edit_that_cannot_be_used_changes_nothing_and_is_told(self):
+        self.file.write_text("{ not json")
+        aside = wait_for("the file to be set aside", lambda: list((self.daemon.state / "damaged").iterdir()), 3 * SLACK)
+        self.assertEqual(aside[0].read_text(), "{ not json")
+        self.assertEqual(self.generation(), 1)
+        self.assertEqual(json.loads(self.file.read_text())["generation"], 1)
+        findings = self.daemon.ctl("doctor", check=False).stdout
+        self.assertIn("Generation 1 of home stays in force", findings)
+        self.daemon.terminate()
+        self.daemon.start()
+        self.assertEqual(self.generation(), 1)
+
+    def test_a_damaged_file_is_set_aside_and_its_configuration_restored(self):
+        self.daemon.ctl("set", "home", "username=eva")
+        self.daemon.terminate()
+        self.file.write_bytes(self.file.read_bytes()[:100])
+        self.daemon.start()
+        self.assertEqual(self.daemon.json("list"), [])
+        refused = self.daemon.ctl("up", "home", check=False)
+        self.assertEqual(refused.returncode, 4)
+        self.assertIn("tunnelctl restore home 2", self.daemon.process.log_path.read_text())
+        history = self.daemon.json("history", "home")
+        self.assertEqual([entry["generation"] for entry in history["generations"]], [1, 2])
+        self.assertIn("damaged", history["lost"])
+        self.assertEqual(len(list((self.daemon.state / "damaged").iterdir())), 1)
+        self.daemon.ctl("restore", "home", "1")
+        self.assertEqual(self.generation(), 3)
+        self.assertNotIn("username", self.daemon.json("show", "home"))
+        self.daemon.ctl("restore", "home", "2")
+        self.assertEqual(self.daemon.json("show", "home")["username"], "eva")
+        # With its private key, which was in the first generation only.
+        self.daemon.ctl("export", "home", "--with-secrets")
+
+    def test_tunnels_start_at_boot_once(self):
+        self.daemon.ctl("set", "home", "startAtBoot=true")
+        self.daemon.terminate()
+        self.daemon.start()
+        self.assertEqual(self.daemon.status("home")["status"], "disconnected", "the machine wasn't started anew")
+        self.daemon.terminate()
+        (self.daemon.state / "boot").write_text("an earlier start of the machine\n")
+        self.daemon.start()
+        self.daemon.wait_status("home", "connected", 10)
+        self.daemon.ctl("down", "home")
+        self.daemon.terminate()
+        self.daemon.start()
+        self.assertEqual(self.daemon.status("home")["status"], "disconnected")
+
+    def test_a_kill_while_it_saves_loses_nothing_that_was_answered(self):
+        for round in range(10):
+            answered = []
+
+            def save():
+                for number in range(1000):
+                    done = self.daemon.ctl("set", "home", f"username={round}-{number}", "--json", check=False)
+                    if done.returncode != 0:
+                        return
+                    answered.append((json.loads(done.stdout)["generation"], f"{round}-{number}"))
+
+            thread = threading.Thread(target=save)
+            thread.start()
+            wait_for("saves", lambda: len(answered) > 2, 10)
+            time.sleep(0.003 * round)
+            self.daemon.kill()
+            thread.join()
+            self.daemon.start()
+            stored = self.daemon.json("show", "home")
+            generation, name = answered[-1]
+            self.assertIn(stored["generation"], (generation, generation + 1))
+            if stored["generation"] == generation:
+                self.assertEqual(stored["username"], name)
+            self.assertEqual(list((self.daemon.state / "pending").iterdir()), [])
+            self.assertEqual(list((self.daemon.state / "damaged").iterdir()), [])
+            self.assertEqual(len(list((self.daemon.state / "keychain").iterdir())), 1)
+            # One more than are kept, where the kill came before the oldest went.
+            self.assertLessEqual(len(list((self.daemon.state / "history" / self.identifier).iterdir())), 21)

@@ -14,6 +14,7 @@ package final class Daemon: Sendable {
     private let locks: [LockFile]
     private let monitor: NetworkMonitor?
     private let tunnels: Tunnels
+    private let edits: ExternalEdits
 
     /// Takes the directories, goes on with what an earlier tunneld left, and serves.
     ///
@@ -54,6 +55,14 @@ package final class Daemon: Sendable {
         let announcer = ConfigurationAnnouncer(tunnels: tunnels, hub: hub)
         await store.onChange { announcer.announce($0) }
         await store.settleExclusives()
+        let edits = ExternalEdits(
+            store: store,
+            catalogue: catalogue,
+            tunnels: tunnels,
+            directories: directories,
+            log: log
+        )
+        await edits.start(changed: contents.edited)
         let service = try DaemonService.make(
             store: store,
             keychain: keychain,
@@ -67,10 +76,19 @@ package final class Daemon: Sendable {
         let monitor = watch(network, tunnels, log)
         let server = VarlinkServer(service) { incident in log.info("A client was in the way: \(incident)") }
         await server.listen(on: try listen(directories))
-        return Daemon(server: server, locks: locks, monitor: monitor, tunnels: tunnels)
+        await BootStarts(store: store, catalogue: catalogue, tunnels: tunnels, log: log)
+            .run(BootMark(path: directories.boot))
+        return Daemon(server: server, locks: locks, monitor: monitor, tunnels: tunnels, edits: edits)
     }
 
-    private init(server: VarlinkServer, locks: [LockFile], monitor: NetworkMonitor?, tunnels: Tunnels) {
+    private init(
+        server: VarlinkServer,
+        locks: [LockFile],
+        monitor: NetworkMonitor?,
+        tunnels: Tunnels,
+        edits: ExternalEdits
+    ) {
+        self.edits = edits
         self.server = server
         self.locks = locks
         self.monitor = monitor
@@ -82,6 +100,7 @@ package final class Daemon: Sendable {
     /// The providers go on: their tunnels are the next tunneld's.
     package func stop() async {
         monitor?.cancel()
+        await edits.stop()
         await server.stop()
         await tunnels.abandonAll()
         for lock in locks { lock.release() }

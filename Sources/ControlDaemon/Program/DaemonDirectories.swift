@@ -41,6 +41,8 @@ package struct DaemonDirectories: Equatable, Sendable {
     package var pending: String { state + "/pending" }
     /// The histories of configurations that are being removed.
     package var removed: String { state + "/removed" }
+    /// When tunneld started tunnels with `startAtBoot` last.
+    package var boot: String { state + "/boot" }
     package var damaged: String { state + "/damaged" }
     package var keychain: String { state + "/keychain" }
     package var timestamps: String { state + "/timestamps" }

@@ -176,6 +176,7 @@ package actor ConfigurationStore {
         do throws(ControlError) {
             let bytes = try ConfigurationFile.encode(configuration)
             try failing("save \(configuration.name)") { () throws(SystemError) in
+                if draft.origin != .file { try keepForeignFile(identifier) }
                 try history.prepare(identifier)
                 if !added.isEmpty { try pending.note(added.values, of: identifier) }
             }

@@ -1,0 +1,28 @@
+import LinuxSystem
+
+/// Tells whether tunneld starts for the first time since the machine, or the container, was started.
+struct BootMark {
+    /// Where the last start left its mark: on a disk that survives.
+    let path: String
+    /// What differs after every start of the machine or the container.
+    let present: String
+
+    init(path: String) {
+        self.path = path
+        let boot = Self.text("/proc/sys/kernel/random/boot_id")
+        // A container keeps the machine's boot id, but its first process is another one.
+        let first = Self.text("/proc/1/stat").split(separator: ")").last?.split(separator: " ")
+        // Field 22 (proc_pid_stat(5)), the start time; the first behind the name is field 3.
+        let started = first.flatMap { $0.count > 19 ? String($0[19]) : nil } ?? ""
+        present = "\(boot.filter { !$0.isWhitespace }) \(started)\n"
+    }
+
+    var isFirstStart: Bool { Self.text(path) != present }
+
+    /// Remembers this start.
+    func set() throws(SystemError) { try AtomicFile.write(Array(present.utf8), to: path, mode: 0o600) }
+
+    private static func text(_ path: String) -> String {
+        String(decoding: (try? FileSystem.contents(ofFile: path, limit: 4096)) ?? [], as: UTF8.self)
+    }
+}
