@@ -35,6 +35,7 @@ let host: [Target] = [
     swift("Netlink", ["CMnl", "CShims", "LinuxSystem", "NetworkTypes"]),
     swift("TunnelCrypto", ["CCrypto", "CSodium", "CShims", "LinuxSystem", "NetworkTypes"]),
     swift("VarlinkSocket", base + ["VarlinkCore"]),
+    swift("SystemBus", base),
     swift("PacketIO", base),
     swift("HostNetwork", base + ["Netlink", "CAres"]),
 ]
@@ -42,7 +43,10 @@ let host: [Target] = [
 /// The pieces that programs are put together from.
 let parts: [Target] = [
     swift("Keychain", base + ["TunnelCrypto", "ControlAPI"]),
-    swift("ControlDaemon", base + ["Keychain", "ControlAPI", "VarlinkCore", "VarlinkSocket", "HostNetwork"]),
+    swift(
+        "ControlDaemon",
+        base + ["Keychain", "ControlAPI", "VarlinkCore", "VarlinkSocket", "HostNetwork", "SystemBus"]
+    ),
     swift("ControlClient", base + ["ControlAPI", "VarlinkCore", "VarlinkSocket"]),
     swift("CommandLineTool", base + ["ControlClient", "ControlAPI", "WireGuardConfig", "HostNetwork", "TunnelCrypto"]),
     swift("ProviderRuntime", base + ["ControlAPI", "VarlinkCore", "VarlinkSocket", "PacketIO"]),
@@ -116,6 +120,7 @@ let tests: [Target] = [
         ],
         fixtures: true
     ),
+    test("SystemBus", ["LinuxSystem", "NetworkTypes"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket"]),
     test("Netlink", ["CShims"]),
     test(

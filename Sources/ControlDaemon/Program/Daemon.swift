@@ -6,6 +6,7 @@ import Keychain
 import LinuxSystem
 import NetworkTypes
 import VarlinkCore
+import SystemBus
 import VarlinkSocket
 
 /// tunneld, put together: everything between the directories and the control socket.
@@ -69,7 +70,10 @@ package final class Daemon: Sendable {
             catalogue: catalogue,
             tunnels: tunnels,
             hub: hub,
-            permission: Permission(allowsAllUsers: settings.allowsAllUsers),
+            permission: Permission(
+                allowsAllUsers: settings.allowsAllUsers,
+                authority: Polkit(bus: SystemBus(address: options.busAddress), log: log).authority
+            ),
             incidents: incidents,
             log: log
         )

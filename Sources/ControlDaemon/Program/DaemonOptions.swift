@@ -14,6 +14,8 @@ package struct DaemonOptions: Equatable, Sendable {
 
     package var launcher = Launcher.auto
     package var logLevel = LogLevel.notice
+    /// Of the system bus, as the environment has it; nil for the standard one.
+    package var busAddress: String?
 
     package init() {}
 

@@ -23,7 +23,8 @@ package enum DaemonProgram {
         case .wrong(let fault):
             write("tunneld: \(fault)\n\(DaemonOptions.usage)", to: STDERR_FILENO)
             exit(2)
-        case .run(let options):
+        case .run(var options):
+            options.busAddress = environment["DBUS_SYSTEM_BUS_ADDRESS"]
             let current = FileManager.default.currentDirectoryPath
             run(options, DaemonDirectories(environment: environment, current: current))
         }

@@ -5,7 +5,11 @@ extension Caller {
     /// Who is at the other end of a connection.
     init(_ credentials: PeerCredentials) {
         let group = credentials.user == 0 ? nil : Self.identifier(ofGroup: Permission.group)
-        self.init(user: credentials.user, isInGroup: group.map { credentials.isMember(of: $0) } ?? false)
+        self.init(
+            user: credentials.user,
+            isInGroup: group.map { credentials.isMember(of: $0) } ?? false,
+            process: credentials.process
+        )
     }
 
     /// The number of a group; nil where the machine has none of this name.

@@ -26,10 +26,10 @@ extension ConfigurationsService {
         let caller = Caller(request.caller)
         let identifier = parameters.identifier
         let (last, lost) = try await known(identifier, to: caller)
-        try permission.check(.change, on: last.owner, by: caller, "restore \(last.name)")
+        try await permission.check(.change, on: last.owner, by: caller, "restore \(last.name)")
         var draft = try await store.draft(restoring: parameters.generation, of: identifier, loaded: parameters.loaded)
         let owner = draft.configuration.owner
-        if owner != last.owner { try permission.check(.change, on: owner, by: caller, "restore \(last.name)") }
+        if owner != last.owner { try await permission.check(.change, on: owner, by: caller, "restore \(last.name)") }
         var warnings: [String] = []
         let descriptor = try await installed(draft.configuration, &warnings, hasSecrets: false)
         draft.places = SecretPlaces(keys: descriptor?.secretKeys ?? [])

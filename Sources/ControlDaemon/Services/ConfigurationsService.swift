@@ -120,10 +120,10 @@ struct ConfigurationsService: Sendable {
         var previous: Configuration?
         if !configuration.identifier.isEmpty {
             let stored = try await visible(configuration.identifier, to: caller)
-            try permission.check(.change, on: stored.owner, by: caller, "change \(stored.name)")
+            try await permission.check(.change, on: stored.owner, by: caller, "change \(stored.name)")
             previous = stored
         }
-        try permission.check(.change, on: configuration.owner, by: caller, "save \(configuration.name)")
+        try await permission.check(.change, on: configuration.owner, by: caller, "save \(configuration.name)")
         return previous
     }
 
@@ -167,7 +167,7 @@ struct ConfigurationsService: Sendable {
     ) async throws -> NoParameters {
         let caller = Caller(request.caller)
         let configuration = try await visible(parameters.identifier, to: caller)
-        try permission.check(.change, on: configuration.owner, by: caller, "remove \(configuration.name)")
+        try await permission.check(.change, on: configuration.owner, by: caller, "remove \(configuration.name)")
         if let generation = parameters.generation, generation != configuration.generation {
             // A stale removal stops nothing.
             try await store.remove(parameters.identifier, generation: generation)

@@ -24,7 +24,7 @@ struct KeychainService: Sendable {
         else { throw ControlError.configurationUnknown(parameters.identifier) }
         let what = "reveal the secrets of \(configuration.name)"
         do throws(ControlError) {
-            try permission.check(.reveal, on: configuration.owner, by: caller, what)
+            try await permission.check(.reveal, on: configuration.owner, by: caller, what)
         } catch {
             log.notice("User \(caller.user) may not \(what).", [.tunnelID(configuration.identifier)])
             throw error

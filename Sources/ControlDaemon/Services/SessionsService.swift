@@ -28,7 +28,7 @@ struct SessionsService: Sendable {
     ) async throws -> SessionsCalls.StartReply {
         let caller = Caller(request.caller)
         let configuration = try await visible(parameters.identifier, to: caller)
-        try permission.check(.control, on: configuration.owner, by: caller, "start \(configuration.name)")
+        try await permission.check(.control, on: configuration.owner, by: caller, "start \(configuration.name)")
         try checkStart(of: configuration, parameters.generation)
         if let provider = configuration.provider { _ = try await catalogue.descriptor(provider.identifier) }
         let tunnel = await tunnels.tunnel(of: configuration)
@@ -70,7 +70,7 @@ struct SessionsService: Sendable {
     ) async throws -> NoParameters {
         let caller = Caller(request.caller)
         let configuration = try await visible(parameters.identifier, to: caller)
-        try permission.check(.control, on: configuration.owner, by: caller, "stop \(configuration.name)")
+        try await permission.check(.control, on: configuration.owner, by: caller, "stop \(configuration.name)")
         log.info("User \(caller.user) stops \(configuration.name).", [.tunnelID(configuration.identifier)])
         await tunnels.existing(parameters.identifier)?
             .stop(session: parameters.session, reason: "User \(caller.user) stopped it.")
