@@ -94,7 +94,7 @@ let tests: [Target] = [
     ),
     test("NetworkTypes", ["TestSupport"]),
     test("WireGuardCore", ["TestSupport", "NetworkTypes", "TunnelCrypto"], fixtures: true),
-    test("TunnelCrypto", ["TestSupport", "NetworkTypes"], fixtures: true),
+    test("TunnelCrypto", ["TestSupport", "LinuxSystem", "NetworkTypes"], fixtures: true),
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
     test("LinuxSystem", ["NetworkTypes"]),
     test("ControlAPI", []),

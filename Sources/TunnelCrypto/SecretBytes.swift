@@ -1,10 +1,8 @@
 import CSodium
 
-/// Secret bytes with one owner, in libsodium's guarded memory.
+/// Secret bytes with one owner, in the process's arena for secrets (`SecretArena`), wiped when the owner goes.
 ///
-/// The memory is locked (never swapped, as far as `RLIMIT_MEMLOCK` allows), left out of core dumps, stands between guard
-/// pages and is wiped when the owner goes. There is no printable form. Each object takes four pages of address space, one
-/// of them resident: right for keys, wrong for bulk.
+/// There is no printable form.
 @safe package struct SecretBytes: ~Copyable, @unchecked Sendable {
     // @unchecked: the memory has one owner; nobody changes it through a borrowed value.
     private let pointer: UnsafeMutableRawPointer
@@ -13,9 +11,7 @@ import CSodium
     /// Memory of `count` zero bytes.
     package init(zeroCount count: Int) {
         precondition(count >= 0 && CryptoLibraries.isSodiumReady, "libsodium could not be started")
-        guard let pointer = unsafe sodium_malloc(max(count, 1)) else { preconditionFailure("out of memory") }
-        unsafe pointer.initializeMemory(as: UInt8.self, repeating: 0, count: max(count, 1))
-        unsafe self.pointer = pointer
+        unsafe pointer = SecretArena.shared.allocate(byteCount: count)
         self.count = count
     }
 
@@ -35,7 +31,7 @@ import CSodium
         unsafe randombytes_buf(pointer, count)
     }
 
-    deinit { unsafe sodium_free(pointer) }
+    deinit { unsafe SecretArena.shared.free(pointer, byteCount: count) }
 
     /// The bytes, as long as the owner lives.
     package var bytes: RawSpan {

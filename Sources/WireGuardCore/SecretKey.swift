@@ -1,16 +1,18 @@
 /// 32 secret bytes: a private or pre-shared key, a chaining key, a session key.
 ///
-/// They stand in one place in memory, which is wiped when the last owner goes, and have no printable form.
+/// They stand in one place in memory (`SecretMemory`), which is wiped when the last owner goes, and have no printable form.
 @safe package final class SecretKey: @unchecked Sendable {
     // @unchecked: the bytes are written by init alone; afterwards they are only read.
     private let pointer: UnsafeMutableRawPointer
+    /// What the place was taken from.
+    private let memory: SecretMemory
 
     package static let byteCount = 32
 
     /// Calls `fill` with 32 zero bytes to be filled in.
     package init(_ fill: (inout MutableRawSpan) -> Void) {
-        unsafe pointer = .allocate(byteCount: Self.byteCount, alignment: 16)
-        unsafe pointer.initializeMemory(as: UInt8.self, repeating: 0, count: Self.byteCount)
+        memory = unsafe SecretMemory.current
+        unsafe pointer = memory.allocate(Self.byteCount)
         var bytes = unsafe MutableRawSpan(_unsafeStart: pointer, byteCount: Self.byteCount)
         fill(&bytes)
     }
@@ -34,10 +36,7 @@
         }
     }
 
-    deinit {
-        unsafe wipeMemory(pointer, count: SecretKey.byteCount)
-        unsafe pointer.deallocate()
-    }
+    deinit { unsafe memory.free(pointer, SecretKey.byteCount) }
 
     /// The bytes, as long as an owner lives.
     package var bytes: RawSpan {

@@ -104,6 +104,7 @@ package actor WireGuardTunnel: TunnelProvider {
             state.interface = tunnel.interface
             state.listenPort = Int(tunnel.sockets.port)
             state.notes = tunnel.notes.sorted { $0.key < $1.key }.map(\.value)
+            if let note = LockedKeys.note { state.notes.append(note) }
             tunnel.driver.fill(&state, clock: .read())
             return state
         }

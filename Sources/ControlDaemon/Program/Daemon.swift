@@ -178,6 +178,12 @@ package final class Daemon: Sendable {
         _ directories: DaemonDirectories,
         _ log: Logger
     ) throws(ControlError) -> (Keychain, [String]) {
+        Keychain.onLockFailure { error in
+            log.warning(
+                "Secrets may be swapped to disk, going on without locked memory: \(error). Raise RLIMIT_MEMLOCK "
+                    + "(LimitMEMLOCK= of the unit)."
+            )
+        }
         let keychain: Keychain
         do throws(KeychainError) {
             let keys = HostKeys.load(credentials: directories.credentials, state: directories.state)

@@ -5,6 +5,7 @@ import FoundationEssentials
 import Glibc
 import HostNetwork
 import Journal
+import Keychain
 import LinuxSystem
 
 /// The program tunneld: arguments, what the process needs, start and end.
@@ -42,6 +43,7 @@ package enum DaemonProgram {
             fail(error)
         }
         do { try OwnProcess.makeUndumpable() } catch { log.warning("The process can be dumped, going on: \(error)") }
+        Keychain.wipeFreedMemory()
         DescriptorLimit.raise()
         let end = EndSignals()
         Task {
