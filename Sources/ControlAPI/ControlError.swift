@@ -53,6 +53,7 @@ package struct ControlError: Error, Hashable, Sendable {
         case versionMismatch = "VersionMismatch"
         case unavailable = "Unavailable"
         case internalError = "InternalError"
+        case inUse = "InUse"
     }
 
     /// `NEVPNErrorDomain` for Apple's six, else `org.tunneld`.
@@ -82,6 +83,7 @@ package struct ControlError: Error, Hashable, Sendable {
         case .versionMismatch: 112
         case .unavailable: 113
         case .internalError: 114
+        case .inUse: 115
         }
     }
 

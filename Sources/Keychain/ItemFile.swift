@@ -62,32 +62,50 @@ package struct ItemFile: Equatable, Sendable {
 
     /// Reads a whole file.
     package init(parsing bytes: RawSpan) throws(Fault) {
-        let version = try Self.version(of: bytes)
-        let fixed = version == 1 ? Self.plainFixedBytes : Self.sealedFixedBytes
-        guard bytes.byteCount >= fixed else { throw .truncated }
-        guard Int(bytes[5]) < Self.kinds.count else { throw .kind(bytes[5]) }
-        let label = Int(bytes.littleEndian(at: 6, bytes: 2))
-        let secret = Int(bytes.littleEndian(at: 12, bytes: 4))
-        guard label <= ItemHeader.labelLimit, secret <= ItemHeader.secretLimit else { throw .length }
-        guard secret > 0 else { throw .emptySecret }
-        let start = fixed + label
-        let end = start + secret + (version == 1 ? 0 : SecretSeal.overhead)
+        let start = try Start(parsing: bytes)
+        let end = start.end + start.secretCount + (start.isSealed ? SecretSeal.overhead : 0)
+        guard start.secretCount <= ItemHeader.secretLimit else { throw .length }
+        guard start.secretCount > 0 else { throw .emptySecret }
         guard bytes.byteCount >= end else { throw .truncated }
         guard bytes.byteCount == end else { throw .trailingBytes }
-        let text = (fixed..<start).map { bytes[$0] }
-        guard let text = String(validating: text, as: UTF8.self) else { throw .label }
-        if version == 1 {
-            body = .plain(start..<end)
-        } else {
-            guard bytes[16] <= 1, (17..<24).allSatisfy({ bytes[$0] == 0 }) else { throw .reservedBits }
-            body = .sealed(under: (24..<32).map { bytes[$0] }, start..<end)
+        header = start.header
+        body = start.isSealed ? .sealed(under: (24..<32).map { bytes[$0] }, start.end..<end) : .plain(start.end..<end)
+    }
+
+    /// What a file says of itself, whether or not its secret is there.
+    package static func header(parsing bytes: RawSpan) throws(Fault) -> ItemHeader {
+        try Start(parsing: bytes).header
+    }
+
+    /// Everything before the secret.
+    private struct Start {
+        let header: ItemHeader
+        let isSealed: Bool
+        let secretCount: Int
+        let end: Int
+
+        init(parsing bytes: RawSpan) throws(Fault) {
+            let version = try ItemFile.version(of: bytes)
+            let fixed = version == 1 ? ItemFile.plainFixedBytes : ItemFile.sealedFixedBytes
+            guard bytes.byteCount >= fixed else { throw .truncated }
+            guard Int(bytes[5]) < ItemFile.kinds.count else { throw .kind(bytes[5]) }
+            let label = Int(bytes.littleEndian(at: 6, bytes: 2))
+            guard label <= ItemHeader.labelLimit else { throw .length }
+            isSealed = version == 2
+            secretCount = Int(bytes.littleEndian(at: 12, bytes: 4))
+            end = fixed + label
+            guard bytes.byteCount >= end else { throw .truncated }
+            guard let text = String(validating: (fixed..<end).map { bytes[$0] }, as: UTF8.self) else { throw .label }
+            if isSealed {
+                guard bytes[16] <= 1, (17..<24).allSatisfy({ bytes[$0] == 0 }) else { throw .reservedBits }
+            }
+            header = ItemHeader(
+                owner: UInt32(bytes.littleEndian(at: 8, bytes: 4)),
+                kind: ItemFile.kinds[Int(bytes[5])],
+                label: text,
+                isPartOfConfiguration: !isSealed || bytes[16] == 1
+            )
         }
-        header = ItemHeader(
-            owner: UInt32(bytes.littleEndian(at: 8, bytes: 4)),
-            kind: Self.kinds[Int(bytes[5])],
-            label: text,
-            isPartOfConfiguration: version == 1 || bytes[16] == 1
-        )
     }
 
     /// 1 or 2.

@@ -64,6 +64,28 @@ package struct Keychain: Sendable {
         return try secret(in: file, bytes.memory, reference)
     }
 
+    /// Lends an item's secret, with what the item is.
+    ///
+    /// - Throws: as `secret(of:ownedBy:)`.
+    func withItem<R>(
+        _ reference: ItemReference,
+        ownedBy user: UInt32?,
+        _ body: (ItemHeader, borrowing SecretBytes) throws(KeychainError) -> R
+    ) throws(KeychainError) -> R {
+        let (file, bytes) = try file(of: reference, ownedBy: user)
+        let secret = try secret(in: file, bytes.memory, reference)
+        return try body(file.header, secret)
+    }
+
+    /// Gives an item another label; its secret and its reference stay.
+    ///
+    /// - Throws: as `secret(of:ownedBy:)` and `add(_:as:)`.
+    package func rename(_ reference: ItemReference, to header: ItemHeader) throws(KeychainError) {
+        try withItem(reference, ownedBy: header.owner) { (_, secret) throws(KeychainError) in
+            try write(secret, as: header, to: reference)
+        }
+    }
+
     /// What an item is, once its seal has been found good.
     ///
     /// - Throws: as `secret(of:ownedBy:)`.
@@ -77,7 +99,12 @@ package struct Keychain: Sendable {
     ///
     /// - Throws: `notFound`, `damaged`, `unreadable`.
     package func claimedHeader(of reference: ItemReference) throws(KeychainError) -> ItemHeader {
-        try file(of: reference, ownedBy: nil).file.header
+        let bytes = FileBytes(try contents(of: reference))
+        do throws(ItemFile.Fault) {
+            return try Self.header(in: bytes.memory)
+        } catch {
+            throw damaged(reference, error)
+        }
     }
 
     /// Removes an item; one that isn't there is no error.
@@ -193,6 +220,10 @@ package struct Keychain: Sendable {
         }
         if let user, file.header.owner != user { throw .notFound(reference: reference.description) }
         return (file, bytes)
+    }
+
+    private static func header(in memory: borrowing SecretBytes) throws(ItemFile.Fault) -> ItemHeader {
+        try ItemFile.header(parsing: memory.bytes)
     }
 
     private static func parse(_ memory: borrowing SecretBytes) throws(ItemFile.Fault) -> ItemFile {

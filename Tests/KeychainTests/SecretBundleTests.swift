@@ -16,23 +16,22 @@ import TunnelCrypto
         let pending = try PendingSecrets(readingBundle: file)
         #expect(pending.labels == ["new:a", "new:b"])
         let header = ItemHeader(owner: 0, kind: .privateKey, label: "x")
-        let a = try keychain.add("new:a", of: pending, as: header)
-        let b = try keychain.add("new:b", of: pending, as: header)
+        let a = try keychain.add(checked("new:a", pending), as: header)
+        let b = try keychain.add(checked("new:b", pending), as: header)
         let out = try keychain.sealedBundle(of: [a, b], ownedBy: 0)
         #expect(try contents(of: out.raw) == [a.description: "wolf", b.description: "sheep"])
     }
 
     @Test func `a label that isn't there is told`() throws {
-        let keychain = try openKeychain(in: temporary)
         #expect(throws: KeychainError.malformedBundle("it has no secret labelled new:a")) {
-            try keychain.add("new:a", of: PendingSecrets(), as: ItemHeader(owner: 0, kind: .password, label: "x"))
+            try Keychain.checkedSecret("new:a", of: PendingSecrets(), kind: .password, now: 0)
         }
     }
 
     @Test func `a bundle for a provider fails whole when one item can't be had`() throws {
         let keychain = try openKeychain(in: temporary)
         let pending = try PendingSecrets(readingBundle: bundle(["new:a": "wolf"]))
-        let a = try keychain.add("new:a", of: pending, as: ItemHeader(owner: 7, kind: .privateKey, label: "x"))
+        let a = try keychain.add(checked("new:a", pending), as: ItemHeader(owner: 7, kind: .privateKey, label: "x"))
         let gone = try #require(ItemReference("keychain:0123456789abcdef0123456789abcdef"))
         #expect(throws: KeychainError.notFound(reference: gone.description)) {
             try keychain.sealedBundle(of: [a, gone], ownedBy: 7)
@@ -59,6 +58,10 @@ import TunnelCrypto
         #expect(throws: KeychainError.self) { _ = try PendingSecrets(readingBundle: twice) }
         let null = SharedDescriptor(OwnedDescriptor(adopting: unsafe Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC)))
         #expect(throws: KeychainError.self) { _ = try PendingSecrets(readingBundle: null) }
+    }
+
+    private func checked(_ label: String, _ secrets: PendingSecrets) throws -> CheckedSecret {
+        try Keychain.checkedSecret(label, of: secrets, kind: .privateKey, now: 0)
     }
 
     private func bundle(_ secrets: [String: String]) throws -> SharedDescriptor {

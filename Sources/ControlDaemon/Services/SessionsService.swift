@@ -83,7 +83,13 @@ struct SessionsService: Sendable {
     ) async throws -> SessionsCalls.StatusReply {
         let caller = Caller(request.caller)
         if let identifier = parameters.identifier {
-            return SessionsCalls.StatusReply(sessions: [await view(try await visible(identifier, to: caller))])
+            let configuration = try await visible(identifier, to: caller)
+            var view = await view(configuration)
+            // Told before a start fails for it; of one configuration only, for each item is opened.
+            if view.session == nil, let fault = store.secretFault(of: configuration) {
+                view.notes.append("secretUnavailable: \(fault.reason ?? fault.message) \(fault.remedy ?? "")")
+            }
+            return SessionsCalls.StatusReply(sessions: [view])
         }
         let all = await store.configurations().filter { permission.maySee($0.owner, caller) }
         return SessionsCalls.StatusReply(sessions: await views(all))

@@ -56,8 +56,8 @@ extension Tunnel {
             throw ControlError(
                 .secretUnavailable,
                 "A secret of \(configuration.name) can't be had.",
-                reason: error.description,
-                remedy: "The configuration is unchanged. Mend the keychain, or import it again with its secrets."
+                reason: error.sentence,
+                remedy: "The configuration is unchanged. \(error.remedy)"
             )
         }
     }

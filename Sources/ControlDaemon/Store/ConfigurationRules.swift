@@ -63,20 +63,23 @@ package enum ConfigurationRules {
     }
 
     private static func checkName(_ name: String) throws(ControlError) {
-        let fault: String? =
-            if name.isEmpty {
-                "It is empty."
-            } else if name.utf8.count > nameLimit {
-                "It has \(name.utf8.count) bytes."
-            } else if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
-                "It has control characters."
-            } else if name.first?.isWhitespace == true || name.last?.isWhitespace == true {
-                "It begins or ends with a blank."
-            } else {
-                nil
-            }
-        guard let fault else { return }
+        guard let fault = nameFault(name) else { return }
         throw invalid("name", fault, "It should hold 1 to \(nameLimit) bytes of readable text.")
+    }
+
+    /// Why nothing may have this name, or nil.
+    static func nameFault(_ name: String) -> String? {
+        if name.isEmpty {
+            "It is empty."
+        } else if name.utf8.count > nameLimit {
+            "It has \(name.utf8.count) bytes."
+        } else if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
+            "It has control characters."
+        } else if name.first?.isWhitespace == true || name.last?.isWhitespace == true {
+            "It begins or ends with a blank."
+        } else {
+            nil
+        }
     }
 
     /// An error that names the field, what is wrong, and what it should hold.

@@ -137,7 +137,7 @@ extension ConfigurationStore {
         }
         for reference in items.takeUseless() {
             // What can't be removed now is reported as an orphan at the next start.
-            try? keychain.remove(reference)
+            try? keychain.removeWithConfiguration(reference)
             onStep(.itemRemoved)
         }
     }

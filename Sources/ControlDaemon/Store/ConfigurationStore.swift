@@ -291,11 +291,14 @@ package actor ConfigurationStore {
                 onStep(.itemAdded)
             }
         } catch {
+            if case .identity = error {
+                throw ConfigurationRules.invalid("secrets", error.sentence, error.remedy)
+            }
             throw ControlError(
                 .configurationReadWriteFailed,
                 "Can't save \(configuration.name): its secrets can't be kept.",
-                reason: error.description,
-                remedy: "Look whether the state directory is full or read-only."
+                reason: error.sentence,
+                remedy: error.remedy
             )
         }
     }

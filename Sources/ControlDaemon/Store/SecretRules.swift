@@ -24,7 +24,11 @@ package enum SecretRules {
         var unused = Set(secrets.map(\.placeholder))
         let placeholders = unused
         guard placeholders.count == secrets.count else { throw parameter("secrets", "It names a placeholder twice.") }
-        guard placeholders == labels else {
+        // An identity may have its password beside it.
+        let passwords = secrets.filter { $0.kind == .identity }.map {
+            KeychainCalls.passwordLabel(of: $0.placeholder)
+        }
+        guard placeholders == labels.subtracting(passwords) else {
             throw parameter(
                 "secrets",
                 labels.isEmpty
@@ -76,11 +80,10 @@ package enum SecretRules {
     private static func unavailable(_ field: String, _ error: KeychainError) -> ControlError {
         let message = "The configuration can't be saved: \(field) refers to an item that can't be had."
         guard case .notFound = error else {
-            let text = error.description
             return ControlError(
                 .secretUnavailable,
                 message,
-                reason: text.prefix(1).uppercased() + text.dropFirst() + ".",
+                reason: error.sentence,
                 remedy: error.remedy,
                 field: field
             )

@@ -152,7 +152,7 @@ package struct StoreContents: Sendable {
         for name in names {
             let folder = "\(directories.removed)/\(name)"
             for reference in HistoryFolder.references(inFolder: folder).subtracting(used) {
-                try? keychain.remove(reference)
+                try? keychain.removeWithConfiguration(reference)
             }
             try FolderRemoval.remove(folder)
         }
