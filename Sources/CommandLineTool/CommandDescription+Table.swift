@@ -6,6 +6,7 @@ extension CommandDescription {
         switch command {
         case .importFile, .new, .list, .show, .export, .rename, .remove: ofConfigurations(command)
         case .edit, .set, .enable, .disable, .history, .restore: ofChanges(command)
+        case .keychain: keychain
         default: ofSessions(command)
         }
     }

@@ -74,6 +74,7 @@ package struct CommandLineTool: Sendable {
         case .history: try await HistoryCommand(context).run()
         case .restore: try await RestoreCommand(context).run()
         case .remove: try await RemoveCommand(context).run()
+        case .keychain: try await KeychainCommand(context).run()
         case .up: try await UpCommand(context).run()
         case .down: try await DownCommand(context).run()
         case .status: try await StatusCommand(context).run()

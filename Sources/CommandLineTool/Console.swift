@@ -50,6 +50,9 @@ package struct Console: Sendable {
         try? errors.write("tunnelctl: " + line.rendered(colour: colour) + "\n")
     }
 
+    /// Asks something, on standard error, in the same line as the answer.
+    func prompt(_ text: String) { try? errors.write(text) }
+
     /// Tells an error on standard error: what failed, why, what to do; or as a JSON document of the same.
     package func report(_ error: ControlError) {
         if json, let text = try? Self.encode(error, pretty: false) {

@@ -23,4 +23,9 @@ package enum Option: String, CaseIterable, Sendable {
     case timeout = "--timeout"
     case all = "--all"
     case check = "--check"
+    case kind = "--kind"
+    case file = "--file"
+    case passwordFile = "--password-file"
+    case base64 = "--base64"
+    case scope = "--scope"
 }

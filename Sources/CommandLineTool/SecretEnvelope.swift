@@ -1,5 +1,6 @@
 import ControlAPI
 import LinuxSystem
+import TunnelCrypto
 import WireGuardConfig
 
 /// A memfd with a `SecretBundle`, and what each of its secrets is.
@@ -22,6 +23,31 @@ enum SecretEnvelope {
             return ConfigurationsCalls.SecretDescription(placeholder: reference, kind: kind)
         }
         return (SharedDescriptor(file), descriptions)
+    }
+
+    /// A secret for the keychain.
+    ///
+    /// - Parameter password: of an identity; an empty one is left out.
+    static func seal(
+        _ secret: borrowing SecretBytes,
+        password: consuming SecretBytes?
+    ) throws(SystemError) -> SharedDescriptor {
+        let label = KeychainCalls.secretLabel
+        let password = password ?? SecretBytes(zeroCount: 0)
+        let passwordLabel = KeychainCalls.passwordLabel(of: label)
+        var entries = [(label, secret.count)]
+        if password.count > 0 { entries.append((passwordLabel, password.count)) }
+        let size = SecretBundle.byteCount(entries)
+        let hasPassword = entries.count > 1
+        let (secretBytes, passwordBytes) = (secret.bytes, password.bytes)
+        return SharedDescriptor(
+            try unsafe MemoryFile.make(name: "tunneld-secrets", count: size) { buffer in
+                var writer = unsafe SecretBundle.Writer(into: buffer)
+                _ = unsafe secretBytes.withUnsafeBytes { unsafe writer.append(label: label, secret: $0) }
+                guard hasPassword else { return }
+                _ = unsafe passwordBytes.withUnsafeBytes { unsafe writer.append(label: passwordLabel, secret: $0) }
+            }
+        )
     }
 
     private static func fill(

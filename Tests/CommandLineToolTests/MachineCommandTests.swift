@@ -89,7 +89,7 @@ import Testing
     @Test func `help tells all commands, or one, and as JSON the argument table`() async throws {
         let all = await Ran.tunnelctl("help", socket: "")
         #expect(all.code == .done)
-        #expect(all.output.contains("\n  up       Start a tunnel and wait"))
+        #expect(all.output.contains("\n  up        Start a tunnel and wait"))
         let one = await Ran.tunnelctl("up", "--help", socket: "")
         #expect(one.output == (try fixture("help-up.txt")))
         let table = try await Ran.tunnelctl("help", "--json", socket: "").json([JSONValue].self)
