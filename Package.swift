@@ -151,6 +151,7 @@ let fuzzers: [Target] =
         fuzzer("FuzzReplayWindow", ["WireGuardCore"]),
         fuzzer("FuzzPackets", ["PacketIO", "PacketTestSupport", "LinuxSystem"]),
         fuzzer("FuzzVarlink", ["VarlinkCore"]),
+        fuzzer("FuzzKeychainItem", ["Keychain", "ControlAPI"]),
         fuzzer("FuzzDeviceOperation", ["WireGuardProvider", "WireGuardCore", "NetworkTypes"]),
     ] : []
 
