@@ -18,7 +18,7 @@ final class ControlDoor {
     private let listener: UnixListener
     private let allowedUser: UInt32
     private let server: VarlinkServer
-    private var source: DescriptorSource?
+    private var acceptor: ConnectionAcceptor?
     private var connections: [Connection] = []
 
     init(_ listener: UnixListener, allowedUser: UInt32, server: VarlinkServer) {
@@ -28,16 +28,16 @@ final class ControlDoor {
     }
 
     /// - Parameter readable: called on `queue`, to call `accept`.
-    func open(on queue: DispatchQueue, readable: @escaping @Sendable () -> Void) {
-        let source = DescriptorSource(listener.descriptor, .readable, on: queue, handler: readable)
-        source.resume()
-        self.source = source
+    func open(on queue: DispatchQueue, readable: @escaping @Sendable () -> Void) throws(SystemError) {
+        let acceptor = try ConnectionAcceptor(listener.descriptor, on: queue, handler: readable)
+        acceptor.resume()
+        self.acceptor = acceptor
     }
 
     /// Serves who waits; another user's connection is closed unheard.
     func accept() {
         connections.removeAll { $0.socket == nil }
-        while let socket = try? UnixSocket.accept(on: listener.descriptor.raw) {
+        while let socket = acceptor?.next() {
             guard let caller = try? PeerCredentials(of: socket.raw), caller.user == allowedUser else { continue }
             let shared = SharedDescriptor(socket)
             connections.append(Connection(process: caller.process, socket: shared))
@@ -54,7 +54,7 @@ final class ControlDoor {
     }
 
     func close() {
-        source?.cancel()
+        acceptor?.cancel()
         listener.removeFile()
     }
 }

@@ -20,7 +20,7 @@ final class DescriptorDoor {
 
     private let listener: UnixListener
     private let allowedUser: UInt32
-    private var source: DescriptorSource?
+    private var acceptor: ConnectionAcceptor?
     private var watch: ((SharedDescriptor) -> DescriptorSource)?
     private var connections: [Connection] = []
 
@@ -30,14 +30,15 @@ final class DescriptorDoor {
     }
 
     /// - Parameter readable: called on `queue`, to call `receive`.
-    func open(on queue: DispatchQueue, readable: @escaping @Sendable () -> Void) {
-        let watch = { (descriptor: SharedDescriptor) in
+    func open(on queue: DispatchQueue, readable: @escaping @Sendable () -> Void) throws(SystemError) {
+        watch = { descriptor in
             let source = DescriptorSource(descriptor, .readable, on: queue, handler: readable)
             source.resume()
             return source
         }
-        source = watch(listener.descriptor)
-        self.watch = watch
+        let acceptor = try ConnectionAcceptor(listener.descriptor, on: queue, handler: readable)
+        acceptor.resume()
+        self.acceptor = acceptor
     }
 
     /// Takes in who connects and what was sent.
@@ -79,7 +80,7 @@ final class DescriptorDoor {
     }
 
     func close() {
-        source?.cancel()
+        acceptor?.cancel()
         for connection in connections { connection.source.cancel() }
         connections = []
         listener.removeFile()
@@ -87,8 +88,7 @@ final class DescriptorDoor {
 
     private func accept() -> [Process] {
         var newcomers: [Process] = []
-        // For want of descriptors the connection goes on waiting; the next event tries again.
-        while let watch, let socket = try? UnixSocket.accept(on: listener.descriptor.raw) {
+        while let watch, let socket = acceptor?.next() {
             guard let caller = try? PeerCredentials(of: socket.raw), caller.user == allowedUser else { continue }
             let shared = SharedDescriptor(socket)
             if connections.count == Self.maximumConnections { connections.removeFirst().source.cancel() }

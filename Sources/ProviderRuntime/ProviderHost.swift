@@ -70,10 +70,10 @@ actor ProviderHost<Tunnel: TunnelProvider> {
         // Without /proc the memory stays as it is.
         trimTimer = try BootTimer(on: executor.queue) { @Sendable in try? ResidentMemory.releaseFilePages() }
         link.connect { @Sendable [weak self] signal in self?.assumeIsolated { $0.take(signal) } }
-        controlDoor.open(on: executor.queue) { @Sendable [weak self] in
+        try controlDoor.open(on: executor.queue) { @Sendable [weak self] in
             self?.assumeIsolated { $0.controlDoor.accept() }
         }
-        descriptorDoor.open(on: executor.queue) { @Sendable [weak self] in
+        try descriptorDoor.open(on: executor.queue) { @Sendable [weak self] in
             self?.assumeIsolated { $0.receiveDescriptors() }
         }
     }

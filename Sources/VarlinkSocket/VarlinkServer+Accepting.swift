@@ -1,6 +1,7 @@
 import Dispatch
 import EventLoop
 import LinuxSystem
+import NetworkTypes
 
 extension VarlinkServer {
     func accept(on listener: UnixListener) {
@@ -21,9 +22,7 @@ extension VarlinkServer {
         for (_, source) in listeners { source.suspend() }
         report(.acceptingPaused(error))
         // What was short may be freed by any part of the process, or of the machine.
-        executor.queue.asyncAfter(deadline: .now() + 1) { @Sendable [weak self] in
-            self?.assumeIsolated { $0.resumeAccepting() }
-        }
+        resumeTimer?.set(.now() + .seconds(1))
     }
 
     /// Called after a while, and as soon as a connection has closed.

@@ -18,6 +18,8 @@ package actor VarlinkServer {
     let report: @Sendable (ServerIncident) -> Void
     var listeners: [(listener: UnixListener, source: DescriptorSource)] = []
     var acceptingPaused = false
+    /// Made before it is needed: Dispatch would open its own for want of descriptors too late.
+    var resumeTimer: BootTimer?
     var connections: [UInt64: ServerConnection] = [:]
     var quota: UserQuota
     let acceptNext: Acceptor
@@ -68,6 +70,12 @@ package actor VarlinkServer {
             self?.assumeIsolated { $0.accept(on: listener) }
         }
         listeners.append((listener, source))
+        if resumeTimer == nil {
+            // Without one, accepting goes on as soon as a connection has closed.
+            resumeTimer = try? BootTimer(on: executor.queue) { @Sendable [weak self] in
+                self?.assumeIsolated { $0.resumeAccepting() }
+            }
+        }
         if !acceptingPaused { source.resume() }
     }
 

@@ -110,7 +110,7 @@ import Testing
         let folder = try TemporaryFolder()
         let path = folder.path + "/descriptors"
         let channels = Mutex<[DescriptorChannel]>([])
-        let listener = DescriptorListener(
+        let listener = try DescriptorListener(
             try UnixListener(.sequencedPacket, at: UnixSocketAddress(path), mode: 0o600)
         ) { channel in channels.withLock { $0.append(channel) } }
         let client = try await DescriptorChannel.connect(to: path)

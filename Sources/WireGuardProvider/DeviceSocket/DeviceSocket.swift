@@ -19,7 +19,7 @@ final class DeviceSocket {
     let listener: SharedDescriptor
     private let queue: DispatchQueue
     private let deliver: @Sendable (Event) -> Void
-    private let source: DescriptorSource
+    private let acceptor: ConnectionAcceptor
     private var clients: [Int: DeviceClient] = [:]
     private var lastClient = 0
     /// Whole operations, not yet taken; at most one of each client.
@@ -39,8 +39,8 @@ final class DeviceSocket {
         self.listener = listener
         self.queue = queue
         self.deliver = deliver
-        source = DescriptorSource(listener, .readable, on: queue) { @Sendable in deliver(.waiting) }
-        source.resume()
+        acceptor = try ConnectionAcceptor(listener, on: queue) { @Sendable in deliver(.waiting) }
+        acceptor.resume()
     }
 
     func handle(_ event: Event) {
@@ -67,13 +67,13 @@ final class DeviceSocket {
     }
 
     func close() {
-        source.cancel()
+        acceptor.cancel()
         for client in clients.values { client.close() }
         clients = [:]
     }
 
     private func accept() {
-        while let socket = try? UnixSocket.accept(on: listener.raw) {
+        while let socket = acceptor.next() {
             guard let caller = try? PeerCredentials(of: socket.raw) else { continue }
             if clients.count == Self.maximumClients, let oldest = clients.keys.min() {
                 clients.removeValue(forKey: oldest)?.close()
