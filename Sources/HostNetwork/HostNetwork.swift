@@ -53,6 +53,9 @@ package actor HostNetwork {
         return (report, journal)
     }
 
+    /// Counts an interface among the tunnels' own, as applying settings to it does.
+    package nonisolated func claim(_ interface: InterfaceIdentity) { ownInterfaces.insert(interface.index) }
+
     package func deleteLink(index: UInt32) throws(NetlinkError) { try applier.tables.send(Link.delete(index: index)) }
 
     package func setMTU(_ mtu: Int, index: UInt32) throws(NetlinkError) {

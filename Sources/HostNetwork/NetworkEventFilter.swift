@@ -13,6 +13,8 @@ package struct NetworkEvents: OptionSet, Hashable, Sendable {
     /// An address came, became usable or went.
     package static let addresses = NetworkEvents(rawValue: 2)
     package static let routes = NetworkEvents(rawValue: 4)
+    /// Something happened to an interface of a tunnel: it went, or is up or down now, or has another name.
+    package static let ownLinks = NetworkEvents(rawValue: 8)
 }
 
 /// Tells changes of the network around the tunnels from the tunnels' own and from the kernel's repetitions.
@@ -51,7 +53,10 @@ struct NetworkEventFilter: Sendable {
     private mutating func read(_ message: NetlinkMessage) throws(NetlinkError) -> NetworkEvents {
         switch Int(message.type) {
         case Int(RTM_NEWLINK), Int(RTM_DELLINK):
-            return changed(try Link(message), isGone: Int(message.type) == Int(RTM_DELLINK))
+            let link = try Link(message)
+            let isOwn = ownInterfaces.contains(link.index)
+            let events = changed(link, isGone: Int(message.type) == Int(RTM_DELLINK))
+            return isOwn ? events.union(.ownLinks) : events
         case Int(RTM_NEWADDR), Int(RTM_DELADDR):
             guard let address = try InterfaceAddress(message) else { return [] }
             let (header, attributes) = try message.read(ifaddrmsg.self)

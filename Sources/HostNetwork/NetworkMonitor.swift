@@ -9,7 +9,7 @@ import Synchronization
 /// Calls a handler when the network around the tunnels has changed, a moment after the first sign of it.
 ///
 /// What happens in that moment comes in the same call. Changes of the tunnels' own interfaces and of our own routes
-/// don't count. While nothing happens nothing wakes. Works in the network namespace of the thread that makes it.
+/// don't count as such. While nothing happens nothing wakes. Works in the network namespace of the thread that makes it.
 package final class NetworkMonitor: Sendable {
     private struct State {
         var filter: NetworkEventFilter
@@ -68,7 +68,7 @@ package final class NetworkMonitor: Sendable {
         } catch {
             // Something was lost: anything may have changed. Reading the tables is tried again at the next event.
             try? readTables()
-            events = [.links, .addresses, .routes]
+            events = [.links, .addresses, .routes, .ownLinks]
         }
         guard !events.isEmpty else { return }
         let isFirst = state.withLock { state in

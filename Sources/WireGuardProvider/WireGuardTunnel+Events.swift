@@ -1,4 +1,5 @@
 import ControlAPI
+import Glibc
 import Journal
 import LinuxSystem
 import NetworkTypes
@@ -29,7 +30,12 @@ extension WireGuardTunnel {
         for notice in notices {
             switch notice {
             case .deviceFailed(let code):
-                fail("The TUN device \(tunnel.interface) is gone.", reason: SystemError(code, in: "read").description)
+                let error = SystemError(code, in: "read")
+                if code == EBADFD {
+                    fail("The interface \(tunnel.interface) was deleted from outside.", reason: "\(error)")
+                } else {
+                    fail("The interface \(tunnel.interface) can't be read from.", reason: "\(error)")
+                }
                 return
             case .socketFailed(let error):
                 logger.warning("An outer socket can't be used, going on without: \(error)")

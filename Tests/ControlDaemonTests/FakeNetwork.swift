@@ -13,6 +13,7 @@ final class FakeNetwork: TunnelNetwork {
         /// Interfaces that are there.
         var devices: [String: UInt32] = [:]
         var settings: NetworkSettingsDocument?
+        var isDown = false
         /// The call that fails.
         var failing: String?
         /// Whether settings are being applied.
@@ -43,6 +44,12 @@ final class FakeNetwork: TunnelNetwork {
         try note("device")
         state.withLock { $0.devices[name] = owner }
         return InterfaceIdentity(index: 77, name: name)
+    }
+
+    func claim(_ interface: InterfaceIdentity) {}
+
+    func state(of interface: InterfaceIdentity) async -> InterfaceState {
+        state.withLock { $0.devices[interface.name] == nil ? .gone : $0.isDown ? .down : .up }
     }
 
     func release(_ tun: SharedDescriptor) throws(ControlError) { try note("release") }

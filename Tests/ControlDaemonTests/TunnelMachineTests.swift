@@ -188,6 +188,20 @@ import Testing
         #expect(machine.condition.status == .connected)
     }
 
+    @Test mutating func `a tunnel whose interface is switched off is never connected, whatever its peer says`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        _ = take(.reported(state(.connected, .answered)), "a")
+        #expect(take(.interfaceChanged(problem: "It is down."), "a").isEmpty)
+        #expect(machine.condition.status == .reasserting)
+        #expect(machine.condition.reason == "It is down.")
+        _ = take(.reported(state(.connected, .answered)), "a")
+        #expect(machine.condition.status == .reasserting)
+        _ = take(.interfaceChanged(problem: nil), "a")
+        #expect(machine.condition.status == .connected)
+        #expect(machine.condition.reason == nil)
+    }
+
     @Test mutating func `a provider that says that it can't go on is lost`() {
         _ = machine.start(session: "a")
         makeReady("a")

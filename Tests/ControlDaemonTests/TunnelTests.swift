@@ -3,6 +3,7 @@ import Glibc
 import Keychain
 import LinuxSystem
 import NetworkTypes
+import Synchronization
 import Testing
 
 @testable import ControlDaemon
@@ -60,6 +61,46 @@ import Testing
         }
         #expect(statuses == [.disconnecting, .disconnected, .connecting, .connected])
         #expect(reasons.prefix(3) == ["User 7 stopped it.", "User 7 stopped it.", nil])
+        await end(tunnel)
+    }
+
+    @Test func `an interface that is gone is made anew, with another provider on it`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        let before = await tunnel.view(of: configuration)
+        let witness = Witness(bench.hub)
+        bench.network.state.withLock { $0.devices = [:] }
+        await tunnel.checkInterface()
+        let name = try #require(before.interface)
+        let told = try await witness.event { $0.status == .reasserting }
+        #expect(told.reason == "The interface \(name) was deleted from outside.")
+        _ = try await witness.statuses(until: .connected)
+        #expect(Array(bench.network.devices.keys) == [name])
+        let after = await tunnel.view(of: configuration)
+        #expect(after.session == before.session && after.interface == name)
+        #expect(after.providerProcess != before.providerProcess)
+        #expect(after.notes.contains("descriptors secrets tun-node udp4 wg"))
+        #expect(bench.network.calls.count { $0 == "release" } == 2)
+        await end(tunnel)
+        #expect(bench.leftovers.isEmpty)
+    }
+
+    @Test func `an interface that is switched off is told, and its settings come back with it`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        bench.network.state.withLock { $0.isDown = true }
+        // Read when it is asked for, whether or not anybody was told.
+        #expect(await tunnel.view(of: configuration).status == .reasserting)
+        await tunnel.checkInterface()
+        let applied = bench.network.calls.count { $0.hasPrefix("apply") }
+        bench.network.state.withLock { $0.isDown = false }
+        await tunnel.checkInterface()
+        #expect(await tunnel.view(of: configuration).status == .connected)
+        #expect(bench.network.calls.count { $0.hasPrefix("apply") } == applied + 1)
         await end(tunnel)
     }
 

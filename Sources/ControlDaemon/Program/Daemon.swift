@@ -236,7 +236,10 @@ package final class Daemon: Sendable {
         do {
             let monitor = try network.monitor(on: DispatchQueue(label: "network-monitor")) { @Sendable events in
                 log.debug("The network changed: \(events)")
-                Task { await tunnels.pathChanged() }
+                Task {
+                    if events.contains(.ownLinks) { await tunnels.interfacesChanged() }
+                    if !events.subtracting(.ownLinks).isEmpty { await tunnels.pathChanged() }
+                }
             }
             monitor.resume()
             return monitor

@@ -43,6 +43,20 @@ package struct HostTunnelNetwork: TunnelNetwork {
         return InterfaceIdentity(index: link.index, name: link.name)
     }
 
+    package func claim(_ interface: InterfaceIdentity) { host.claim(interface) }
+
+    package func state(of interface: InterfaceIdentity) async -> InterfaceState {
+        do {
+            guard let link = try await host.link(index: interface.index), link.name == interface.name else {
+                return .gone
+            }
+            return link.isUp ? .up : .down
+        } catch {
+            // What can't be asked for is no sign of anything; the next event asks again.
+            return .up
+        }
+    }
+
     package func release(_ tun: SharedDescriptor) throws(ControlError) {
         do throws(SystemError) {
             try TunCreation.setPersistent(false, on: tun.duplicate())

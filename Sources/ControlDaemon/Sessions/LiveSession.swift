@@ -22,6 +22,8 @@ struct LiveSession: Sendable {
     var keptTimestamp: String?
     /// How the provider's process ended, once that was collected.
     var providerEnd: ProcessEnd?
+    /// Whether the interface was found switched off.
+    var isInterfaceDown = false
     /// Requests of the provider's that are being answered.
     var openRequests = 0
 

@@ -13,8 +13,10 @@ extension Tunnel {
         await services.store.pin(StoreContents.references(in: record.configuration), by: record.session)
         do {
             let state = try await takeControl(record)
+            if let interface = live?.interface { services.network.claim(interface) }
             adopt(state, statusBefore: record.status, since: record.since)
             log.notice("\(record.configuration.name): went on with provider process \(record.process?.pid ?? 0).")
+            await checkInterface()
         } catch {
             log.error("\(record.configuration.name): the session can't be gone on with: \(error)")
             await tearDown(record.session)

@@ -8,6 +8,8 @@ import NetworkTypes
 /// Another provider in place of one that was lost, and another configuration in place of the one that runs.
 extension Tunnel {
     /// Starts a provider that goes on with the old one's descriptors: same interface, same port, same routes.
+    ///
+    /// Where the interface is gone it is made anew, and the counters begin anew with it.
     func relaunch(_ session: String) async throws {
         guard let old = live?.record else { throw Self.sessionEnded }
         step = "end the old provider"
@@ -17,23 +19,20 @@ extension Tunnel {
         live?.record.nonce = UUID().uuidString.lowercased()
         live?.providerEnd = nil
         live?.state?.error = nil
-        guard var labelled = live?.descriptors, labelled[DescriptorLabel.tun] != nil else {
-            throw ControlError(
-                .providerFailed,
-                "The tunnel's provider can't be replaced.",
-                reason: "Its TUN device was not handed over.",
-                remedy: "Stop the tunnel and start it again."
-            )
-        }
         try saveRecord()
-        labelled[DescriptorLabel.secrets] = try secretsBundle()
+        let secrets = try secretsBundle()
         let state = live?.state
         try await launch(user: old.user)
+        let isNew = try await replaceInterfaceIfGone()
+        guard var labelled = live?.descriptors else { throw Self.sessionEnded }
+        labelled[DescriptorLabel.secrets] = secrets
+        if isNew { labelled[DescriptorLabel.tunNode] = try services.network.openNode() }
         // The hints are in what the old one told last; the new one's own state has none yet.
         let fresh = live?.state
         live?.state = state
         let settings = try await startProvider(labelled)
         if live?.state == state { live?.state = fresh }
+        if isNew { try await receiveTun() }
         try await applySettings(settings)
         readDescriptors()
     }

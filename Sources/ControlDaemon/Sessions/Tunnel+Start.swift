@@ -148,7 +148,7 @@ extension Tunnel {
         DescriptorLabel.tun, DescriptorLabel.udp4, DescriptorLabel.udp6, DescriptorLabel.wg, DescriptorLabel.changes,
     ]
 
-    private func receiveTun() async throws {
+    func receiveTun() async throws {
         guard let connection = live?.connection else { throw Self.sessionEnded }
         while let message = try await connection.descriptors.receive() {
             keep(message)
@@ -170,11 +170,17 @@ extension Tunnel {
         let configuration = try configuration()
         guard let user = live?.record.user else { throw Self.sessionEnded }
         let name = try await services.network.interfaceName(for: configuration)
+        return try await makeInterface(name, owner: user)
+    }
+
+    /// Makes the interface; what else is in force for the tunnel, such as its rules, stays.
+    func makeInterface(_ name: String, owner user: UInt32) async throws -> InterfaceIdentity {
         live?.record.interface = name
+        live?.record.network.interface = nil
         live?.record.interfaceSince = .now()
         try saveRecord()
         let interface = try await services.network.makeDevice(name, owner: user)
-        live?.record.network = NetworkJournal(interface: interface)
+        live?.record.network.interface = interface
         try saveRecord()
         return interface
     }

@@ -33,10 +33,12 @@ extension Tunnel {
         // Nothing is put in force any more once this has returned.
         await networkTurn?.value
         guard let record = live?.record else { return [] }
+        var remains: [String] = []
         if record.network.interface == nil, let name = record.interface {
-            return await services.network.removeDevice(named: name)
+            remains = await services.network.removeDevice(named: name)
         }
-        return record.network.isEmpty ? [] : await services.network.revert(record.network)
+        if !record.network.isEmpty { remains += await services.network.revert(record.network) }
+        return remains
     }
 
     /// Ends the provider's process, for certain.

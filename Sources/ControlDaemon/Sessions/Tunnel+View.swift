@@ -22,7 +22,8 @@ extension Tunnel {
                     timeout: Self.statusPatience
                 ).state
                 // Not taken as an event: what the provider tells by itself, in order, is still to come.
-                condition = self.condition(ifTold: state, of: session)
+                let problem = await interfaceProblem()
+                condition = self.condition(ifTold: state, problem: problem, of: session)
             } catch {
                 // What it said last may be untrue by now, so none of it is shown.
                 state = nil

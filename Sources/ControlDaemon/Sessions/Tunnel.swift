@@ -46,9 +46,16 @@ package actor Tunnel {
 
     var condition: TunnelMachine.Condition { machine.condition }
     /// What it would be, had the provider told this.
-    func condition(ifTold state: ProviderState?, of session: String) -> TunnelMachine.Condition {
+    ///
+    /// - Parameter problem: what stands against the interface.
+    func condition(
+        ifTold state: ProviderState?,
+        problem: String?,
+        of session: String
+    ) -> TunnelMachine.Condition {
         guard let state, state.phase != .failed else { return machine.condition }
         var copy = machine
+        _ = copy.handle(.interfaceChanged(problem: problem), of: session, now: .now())
         _ = copy.handle(.reported(state), of: session, now: .now())
         return copy.condition
     }

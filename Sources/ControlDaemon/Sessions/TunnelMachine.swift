@@ -10,6 +10,8 @@ package struct TunnelMachine: Sendable {
         case stage(StartStage)
         case broughtUp(Result<ProviderState?, ControlError>)
         case relaunched(Result<ProviderState?, ControlError>)
+        /// What stands against the interface, in words; nil where it is as it should be.
+        case interfaceChanged(problem: String?)
         /// The provider told its state.
         case reported(ProviderState)
         /// The provider's process has ended, or can't be talked to any more.
@@ -74,6 +76,9 @@ package struct TunnelMachine: Sendable {
     private var losses: [Instant] = []
     /// Whether a peer has answered in this session: from then on, waiting for one is reasserting.
     private var wasConnected = false
+    /// What the provider told last.
+    private var shown: ProviderState?
+    private var interfaceProblem: String?
 
     package init() {}
 
@@ -138,6 +143,9 @@ package struct TunnelMachine: Sendable {
         // The stages before ready are the bringing up's to tell; why it waits is the provider's.
         case (.reported(let state), .starting): condition.failure = state.failure
         case (.reported(let state), .ready): return reported(session, state, now)
+        case (.interfaceChanged(let problem), .ready):
+            interfaceProblem = problem
+            if let shown { show(shown) }
         case (.providerLost(let error), .starting): return end(session, error: error)
         // The end of a provider that is just being launched comes as that launch's failure.
         case (.providerLost(let error), .ready), (.relaunched(.failure(let error)), .recovering):
@@ -166,6 +174,8 @@ package struct TunnelMachine: Sendable {
         phase = .starting(session: session)
         losses = []
         wasConnected = false
+        shown = nil
+        interfaceProblem = nil
         condition = Condition()
         condition.status = .connecting
         condition.stage = .launching
@@ -194,6 +204,7 @@ package struct TunnelMachine: Sendable {
     }
 
     private mutating func show(_ state: ProviderState) {
+        shown = state
         if state.status == .connected { wasConnected = true }
         switch state.status {
         case .connecting: condition.status = wasConnected ? .reasserting : .connecting
@@ -204,6 +215,11 @@ package struct TunnelMachine: Sendable {
         condition.stage = max(state.stage, .settingsApplied)
         condition.reason = state.reason
         condition.failure = state.failure
+        // The peer may well answer, but no traffic gets there.
+        guard let interfaceProblem else { return }
+        if condition.status == .connected { condition.status = .reasserting }
+        condition.reason = interfaceProblem
+        condition.failure = nil
     }
 
     /// The first new provider comes at once, the next ones later, and at last none.
@@ -211,6 +227,7 @@ package struct TunnelMachine: Sendable {
         losses = losses.filter { now - $0 < Self.lossPeriod } + [now]
         guard losses.count < Self.lossLimit else { return end(session, error: Self.gaveUp(losses.count, error)) }
         phase = .recovering(session: session)
+        interfaceProblem = nil
         condition.status = .reasserting
         condition.reason = [error.message, error.reason].compactMap(\.self).joined(separator: " ")
         condition.failure = nil

@@ -8,6 +8,10 @@ package protocol TunnelNetwork: Sendable {
     func interfaceName(for configuration: Configuration) async throws(ControlError) -> String
     /// Makes a TUN device that only this user may attach to; persistent until `release`.
     func makeDevice(_ name: String, owner: UInt32) async throws(ControlError) -> InterfaceIdentity
+    /// Has changes of an interface noticed that an earlier tunneld made.
+    func claim(_ interface: InterfaceIdentity)
+    /// What has become of the interface.
+    func state(of interface: InterfaceIdentity) async -> InterfaceState
     /// Lets the device go with the last of its descriptors.
     func release(_ tun: SharedDescriptor) throws(ControlError)
     /// An opened, unattached `/dev/net/tun`.
@@ -33,6 +37,14 @@ package protocol TunnelNetwork: Sendable {
     func counters(of interface: InterfaceIdentity) async -> LinkStatistics?
     /// Looks a name up outside of all tunnels.
     func resolve(_ name: String) async throws(ControlError) -> [String]
+}
+
+/// What has become of a tunnel's interface.
+package enum InterfaceState: Sendable {
+    case up
+    case down
+    /// Deleted, renamed, or moved to another network namespace.
+    case gone
 }
 
 /// The outer UDP sockets of a tunnel.

@@ -30,6 +30,11 @@ package actor Tunnels {
         for tunnel in all.values { await tunnel.pathChanged() }
     }
 
+    /// Has every running tunnel look whether its interface is still there and up.
+    package func interfacesChanged() async {
+        for tunnel in all.values { await tunnel.checkInterface() }
+    }
+
     /// Lets go of all providers, which go on.
     package func abandonAll() async {
         for tunnel in all.values { await tunnel.abandon() }

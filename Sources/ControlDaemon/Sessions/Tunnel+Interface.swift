@@ -1,0 +1,76 @@
+import ControlAPI
+import HostNetwork
+import Journal
+
+/// What others do to the tunnel's interface.
+extension Tunnel {
+    /// Looks whether the interface is there and up; a new one is made where it is gone.
+    func checkInterface() async {
+        guard isReady, let session = live?.session, let interface = live?.interface else { return }
+        let state = await services.network.state(of: interface)
+        // What was found may be out of date: the session ended, or another interface was made.
+        guard isReady, live?.session == session, live?.interface == interface else { return }
+        switch state {
+        case .gone: take(.providerLost(Self.interfaceIsGone(interface.name)), of: session)
+        case .down:
+            if live?.isInterfaceDown == false { log.warning("The interface \(interface.name) was switched off.") }
+            live?.isInterfaceDown = true
+            take(.interfaceChanged(problem: Self.isDown(interface.name)), of: session)
+        case .up:
+            if live?.isInterfaceDown == true { await restoreNetwork(interface.name) }
+            live?.isInterfaceDown = false
+            take(.interfaceChanged(problem: nil), of: session)
+        }
+    }
+
+    /// The kernel has taken routes, and addresses of IPv6, away with the interface's being up.
+    private func restoreNetwork(_ name: String) async {
+        do {
+            try await putInForce(nil)
+            log.notice("The interface \(name) is on again, with its addresses and routes.")
+        } catch {
+            log.warning("The interface \(name) is on again, but its settings can't be put in force: \(error)")
+        }
+    }
+
+    /// What stands against the interface now.
+    func interfaceProblem() async -> String? {
+        guard let interface = live?.interface else { return nil }
+        return switch await services.network.state(of: interface) {
+        case .up: nil
+        case .down: Self.isDown(interface.name)
+        case .gone: Self.interfaceIsGone(interface.name).message
+        }
+    }
+
+    /// Makes the interface anew, under its name, for a provider that was just launched, unless the old one is there.
+    ///
+    /// - Returns: whether it did.
+    func replaceInterfaceIfGone() async throws -> Bool {
+        guard let name = live?.record.interface, let user = live?.record.user else { throw Self.sessionEnded }
+        step = "make the interface anew"
+        if let interface = live?.interface {
+            let isThere = await services.network.state(of: interface) != .gone
+            if isThere, live?.descriptors[DescriptorLabel.tun] != nil { return false }
+            // One that was made for another user, whose provider didn't get there.
+            if isThere { _ = await services.network.removeDevice(named: name) }
+        }
+        log.warning("The interface \(name) is gone; making it anew.")
+        live?.descriptors[DescriptorLabel.tun] = nil
+        live?.isInterfaceDown = false
+        _ = try await makeInterface(name, owner: user)
+        return true
+    }
+
+    private static func isDown(_ name: String) -> String {
+        "The interface \(name) is down: it was switched off from outside. Switch it on: ip link set \(name) up."
+    }
+
+    private static func interfaceIsGone(_ name: String) -> ControlError {
+        ControlError(
+            .providerFailed,
+            "The interface \(name) was deleted from outside.",
+            remedy: "Find out what deletes, renames or moves it, and start the tunnel again."
+        )
+    }
+}

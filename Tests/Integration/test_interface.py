@@ -1,0 +1,114 @@
+"""What others do to a tunnel's interface: status says so, and one that is gone is made anew."""
+
+import re
+import unittest
+
+from lab import SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey, run, wait_for
+
+
+class Interface(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab("if")
+        self.addCleanup(self.lab.close)
+        self.a, self.b = self.lab.pair()
+        self.a.ip("route", "add", "default", "via", "10.99.0.2")
+        self.b.ip("addr", "add", "198.51.100.1/32", "dev", "lo")
+        self.daemon = self.lab.tunneld(self.a)
+        self.before = self.a.snapshot()
+
+    def up(self, allowed, **interface):
+        private = genkey()
+        self.peer = WireGuardGo(self.lab, self.b)
+        self.peer.peer(pubkey(private), "10.20.0.1/32,fd20::1/128")
+        self.peer.address("10.20.0.2/24", "fd20::2/64")
+        self.daemon.import_text("home", conf(private, ["10.20.0.1/24", "fd20::1/64"], [
+            {"PublicKey": self.peer.public, "AllowedIPs": allowed, "Endpoint": "10.99.0.2:51820"}], **interface))
+        self.daemon.ctl("up", "home")
+        self.name = self.daemon.status("home")["interface"]
+        self.watch = self.daemon.popen("watch", "home", "--json", log="watch")
+        wait_for("watch", lambda: self.watch.log_path.read_text(), 10)
+
+    def network(self):
+        """Addresses, routes, rules and MTU, whatever the interface's number."""
+        texts = [self.a.ip("-o", "addr", "show", "dev", self.name).stdout, self.a.ip("rule").stdout,
+                 self.a.ip("-6", "rule").stdout, self.a.ip("route", "show", "table", "all").stdout,
+                 self.a.ip("-6", "route", "show", "table", "all").stdout, self.a.ip("link", "show", self.name).stdout]
+        return sorted(re.sub(r"^\d+: ", "", line) for text in texts for line in text.splitlines())
+
+    def delete(self):
+        before = self.daemon.status("home")
+        self.a.ip("link", "del", self.name)
+        return wait_for("the tunnel to be back", lambda: (s := self.daemon.status("home"))["status"] == "connected"
+                        and s["providerProcess"] not in (None, before["providerProcess"]) and s, 5 * SLACK)
+
+    def test_an_interface_that_is_deleted_is_told_and_made_anew(self):
+        self.up("10.20.0.2/32, fd20::2/128, 10.66.0.0/16", MTU=1380)
+        run("wg", "set", self.name, "peer", pubkey(genkey()), "allowed-ips", "10.77.0.0/16")
+        peers = run("wg", "show", self.name, "allowed-ips").stdout
+        network, before = self.network(), self.daemon.status("home")
+        after = self.delete()
+        self.assertEqual(self.network(), network)
+        self.assertEqual((after["session"], after["interface"], after["listenPort"], after["mtu"]),
+                         (before["session"], self.name, before["listenPort"], 1380))
+        # The counters begin anew, and say so.
+        self.assertGreater(after["counters"]["since"], before["counters"]["since"])
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        self.assertEqual(ping(self.a, "fd20::2"), 3)
+        self.assertEqual(run("wg", "show", self.name, "allowed-ips").stdout, peers)
+        told = self.watch.log_path.read_text()
+        self.assertIn("reasserting", told)
+        self.assertIn(f"The interface {self.name} was deleted from outside.", told)
+        # And it still goes with the tunnel.
+        self.daemon.ctl("down", "home")
+        self.assertEqual(self.a.snapshot(), self.before)
+
+    def test_a_full_tunnel_too_and_nothing_leaks_meanwhile(self):
+        self.up("0.0.0.0/0, ::/0")
+        network = self.network()
+        self.assertEqual(ping(self.a, "198.51.100.1"), 3)
+        self.delete()
+        self.assertEqual(self.network(), network)
+        self.assertEqual(ping(self.a, "198.51.100.1"), 3)
+        self.delete()
+        self.assertEqual(self.network(), network)
+        self.daemon.ctl("down", "home")
+        self.assertEqual(self.a.snapshot(), self.before)
+
+    def test_deleted_while_no_tunneld_runs(self):
+        self.up("10.20.0.2/32")
+        network = self.network()
+        self.daemon.kill()
+        # Its provider ends with its device, and so this session does.
+        self.a.ip("link", "del", self.name)
+        self.daemon.start()
+        wait_for("the end or the return", lambda: self.daemon.status("home")["status"] in ("connected", "disconnected"),
+                 5 * SLACK)
+        self.daemon.ctl("up", "home")
+        self.assertEqual(self.network(), network)
+
+    def test_a_new_tunneld_notices_it_as_well(self):
+        self.up("10.20.0.2/32")
+        network = self.network()
+        self.daemon.kill()
+        self.daemon.start()
+        self.delete()
+        self.assertEqual(self.network(), network)
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+
+    def test_an_interface_that_is_switched_off_is_not_called_connected(self):
+        self.up("10.20.0.2/32, fd20::2/128")
+        network = self.network()
+        self.a.ip("link", "set", self.name, "down")
+        status = self.daemon.status("home")
+        self.assertEqual(status["status"], "reasserting")
+        self.assertIn(f"The interface {self.name} is down", status["reason"])
+        wait_for("watch to tell it", lambda: "is down" in self.watch.log_path.read_text(), 2 * SLACK)
+        self.a.ip("link", "set", self.name, "up")
+        self.daemon.wait_status("home", "connected", 2 * SLACK)
+        wait_for("the addresses and routes", lambda: self.network() == network, 2 * SLACK)
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        self.assertEqual(ping(self.a, "fd20::2"), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
