@@ -7,14 +7,6 @@ import VarlinkSocket
 extension ProviderHost {
     /// The first reply has the present state; the requests that wait and the descriptors follow.
     func attach(_ request: VarlinkRequest) throws {
-        guard request.responder.wantsMore else {
-            throw ControlError(
-                .invalidParameter,
-                "Attach gives more than one reply.",
-                remedy: "Call it with \"more\".",
-                field: "more"
-            )
-        }
         let process = request.caller.process
         try seat.claim(request.parameters(), from: process)
         controlDoor.keepOnly(process)

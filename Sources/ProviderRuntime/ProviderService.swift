@@ -23,21 +23,29 @@ enum ProviderService {
             )
         )
         let methods: [(String, Method<Tunnel>)] = [
-            ("Attach", { try $0.attach($1) }), ("Start", { try $0.start($1) }),
+            ("Start", { try $0.start($1) }),
             ("UpdateConfiguration", { try $0.update($1) }), ("SettingsApplied", { try $0.settingsApplied($1) }),
             ("Supply", { try $0.supply($1) }), ("PathChanged", { try $0.pathChanged($1) }),
             ("Status", { try $0.status($1) }), ("Stop", { try $0.stop($1) }), ("Ping", { try $0.ping($1) }),
         ]
         for (name, method) in methods {
-            service.on("\(ProviderCalls.interface).\(name)") { request in
-                guard let host = host() else { throw VarlinkError.internalError("The provider is ending.") }
-                do {
-                    try await method(host, request)
-                } catch let error as ControlError {
-                    throw VarlinkError(error)
-                }
+            service.on("\(ProviderCalls.interface).\(name)", handler(of: method, host))
+        }
+        service.onMore("\(ProviderCalls.interface).Attach", handler(of: { try $0.attach($1) }, host))
+        return service
+    }
+
+    private static func handler<Tunnel: TunnelProvider>(
+        of method: @escaping Method<Tunnel>,
+        _ host: @escaping @Sendable () -> ProviderHost<Tunnel>?
+    ) -> VarlinkService.Handler {
+        { request in
+            guard let host = host() else { throw VarlinkError.internalError("The provider is ending.") }
+            do {
+                try await method(host, request)
+            } catch let error as ControlError {
+                throw VarlinkError(error)
             }
         }
-        return service
     }
 }

@@ -20,6 +20,16 @@ package struct VarlinkService: Sendable {
     /// Registers who answers a method ("org.tunneld.Sessions.Start").
     package mutating func on(_ method: String, _ handler: @escaping Handler) { handlers[method] = handler }
 
+    /// Registers who answers a method with one reply after the other.
+    ///
+    /// A call that doesn't say `more` gets `org.varlink.service.ExpectedMore`.
+    package mutating func onMore(_ method: String, _ handler: @escaping Handler) {
+        on(method) { request in
+            guard request.responder.wantsMore else { throw VarlinkError.expectedMore }
+            try await handler(request)
+        }
+    }
+
     /// Registers a function from parameters to the only reply.
     package mutating func on<Parameters: Decodable & Sendable, Result: Encodable & Sendable>(
         _ method: String,

@@ -198,8 +198,9 @@ import VarlinkSocket
     @Test func `a call that gives several replies asks for more`() async throws {
         let client = try await connect()
         for method in ["Configurations.LoadAll", "Sessions.Monitor"] {
-            let error = await failure { let _: NoParameters = try await client.call("org.tunneld.\(method)") }
-            #expect(error?.name == .invalidParameter && error?.field == "more")
+            await #expect(throws: VarlinkError.expectedMore) {
+                let _: NoParameters = try await client.call("org.tunneld.\(method)")
+            }
         }
     }
 

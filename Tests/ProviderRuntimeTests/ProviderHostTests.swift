@@ -48,6 +48,13 @@ struct ProviderHostTests {
         }
     }
 
+    @Test func `an attach that doesn't ask for more is told to`() async throws {
+        try await withHost { host in
+            let parameters = ProviderCalls.AttachParameters(version: 1, epoch: 1, nonce: "nonce")
+            await #expect(throws: VarlinkError.expectedMore) { try await host.call("Attach", parameters) }
+        }
+    }
+
     @Test func `a later attach ends the replies to the one before`() async throws {
         try await withHost { host in
             let (_, replies) = try await host.attach(epoch: 1)

@@ -17,7 +17,7 @@ struct ConfigurationsService: Sendable {
     func register(_ service: inout VarlinkService) {
         let interface = ConfigurationsCalls.interface
         service.on("\(interface).Load") { try await load($0, $1) }
-        service.on("\(interface).LoadAll") { try await loadAll($0) }
+        service.onMore("\(interface).LoadAll") { try await loadAll($0) }
         service.on("\(interface).Save") { try await save($0, $1) }
         service.on("\(interface).Remove") { try await remove($0, $1) }
         service.on("\(interface).History") { try await history($0, $1) }
@@ -35,14 +35,6 @@ struct ConfigurationsService: Sendable {
     }
 
     private func loadAll(_ request: VarlinkRequest) async throws {
-        guard request.responder.wantsMore else {
-            throw ControlError(
-                .invalidParameter,
-                "LoadAll gives more than one reply.",
-                remedy: "Call it with \"more\".",
-                field: "more"
-            )
-        }
         let caller = Caller(request.caller)
         let all = await store.configurations().filter { permission.maySee($0.owner, caller) }
         for configuration in all.dropLast() {

@@ -19,7 +19,7 @@ struct SessionsService: Sendable {
         service.on("\(interface).Stop") { try await stop($0, $1) }
         service.on("\(interface).Status") { try await status($0, $1) }
         service.on("\(interface).Statistics") { try await statistics($0, $1) }
-        service.on("\(interface).Monitor") { try await monitor($0) }
+        service.onMore("\(interface).Monitor") { try await monitor($0) }
     }
 
     private func start(
@@ -138,14 +138,6 @@ struct SessionsService: Sendable {
     private func monitor(_ request: VarlinkRequest) async throws {
         let parameters: SessionsCalls.StatusParameters = try request.parameters()
         let responder = request.responder
-        guard responder.wantsMore else {
-            throw ControlError(
-                .invalidParameter,
-                "Monitor gives more than one reply.",
-                remedy: "Call it with \"more\".",
-                field: "more"
-            )
-        }
         let caller = Caller(request.caller)
         if let identifier = parameters.identifier { _ = try await visible(identifier, to: caller) }
         let subscription = hub.subscribe { [permission] identifier, owner in
