@@ -2,12 +2,14 @@ import ControlAPI
 import WireGuardConfig
 
 /// Something that wasn't stored, with all that is wrong with it.
-struct ImportFailure: Error {
+struct ImportFailure: Error, CustomStringConvertible {
     /// What failed: the first line of the text.
     let headline: String
     /// Each fault.
     let faults: [ControlError]
     let code: ExitCode
+
+    var description: String { ([headline] + faults.map(\.description)).joined(separator: " ") }
 
     init(headline: String, faults: [ControlError], code: ExitCode) {
         self.headline = headline

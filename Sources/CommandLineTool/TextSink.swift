@@ -14,7 +14,7 @@ extension TextSink {
 }
 
 /// The output can't be written any more.
-package struct OutputClosed: Error, Equatable, Sendable {
+package struct OutputClosed: Error, Equatable, Sendable, CustomStringConvertible {
     /// EPIPE where nobody reads it; then there is nobody to tell either.
     ///
     /// Kept as the number alone: the optimizer of Swift 6.3 crashes where an async function catches a larger typed error
@@ -22,6 +22,7 @@ package struct OutputClosed: Error, Equatable, Sendable {
     private let code: Int32
 
     package var cause: SystemError { SystemError(code, in: "write") }
+    package var description: String { cause.description }
 
     package init(_ cause: SystemError) { code = cause.code }
 }

@@ -1,5 +1,5 @@
 /// The command line is wrong: exit code 2.
-package struct UsageError: Error, Equatable, Sendable {
+package struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
     /// "There is no command \"stauts\".".
     package let message: String
     /// "Did you mean status?".
@@ -9,4 +9,6 @@ package struct UsageError: Error, Equatable, Sendable {
         self.message = message
         self.hint = hint
     }
+
+    package var description: String { [message, hint].compactMap(\.self).joined(separator: " ") }
 }

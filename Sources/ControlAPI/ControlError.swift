@@ -91,6 +91,11 @@ package struct ControlError: Error, Hashable, Sendable {
     package var varlinkName: String { "org.tunneld.\(name.rawValue)" }
 }
 
+extension ControlError: CustomStringConvertible {
+    /// What failed, why, and what to do, in one line.
+    package var description: String { [message, reason, remedy].compactMap(\.self).joined(separator: " ") }
+}
+
 extension ControlError: Codable {
     private enum CodingKeys: String, CodingKey { case name, domain, code, message, reason, remedy, field }
 

@@ -59,9 +59,11 @@ struct NetworkTransaction {
     }
 }
 
-struct NetworkChangeFailure: Error, Hashable, Sendable {
+struct NetworkChangeFailure: Error, Hashable, Sendable, CustomStringConvertible {
     let change: NetworkChange
     let reason: NetlinkError
+
+    var description: String { reason.description }
 }
 
 extension NetlinkError {

@@ -77,7 +77,7 @@ package struct OuterSockets: Sendable {
 }
 
 /// Why the outer sockets could not be opened.
-package struct OuterSocketError: Error, Hashable, Sendable {
+package struct OuterSocketError: Error, Hashable, Sendable, CustomStringConvertible {
     package enum Code: String, Hashable, Sendable {
         case portInUse
         case noPermission
@@ -90,6 +90,8 @@ package struct OuterSocketError: Error, Hashable, Sendable {
     package let what: String
     package let why: String?
     package let remedy: String?
+
+    package var description: String { [what, why, remedy].compactMap(\.self).joined(separator: " ") }
 
     init(_ error: SystemError, port: UInt16, isIPv6: Bool) {
         let family = isIPv6 ? "IPv6" : "IPv4"

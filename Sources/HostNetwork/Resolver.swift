@@ -46,7 +46,7 @@ package final class Resolver: Sendable {
 }
 
 /// Why a name gave no address.
-package enum ResolverError: Error, Hashable, Sendable {
+package enum ResolverError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The resolver says that there is no such name, or none with an address.
     case noSuchName
     /// No resolver could be asked, or it refused.
@@ -57,7 +57,7 @@ package enum ResolverError: Error, Hashable, Sendable {
     /// Something else, in c-ares' words.
     case failed(String)
 
-    package var text: String {
+    package var description: String {
         switch self {
         case .noSuchName: "there is no such name"
         case .noResolver(let why): "no resolver could be asked: \(why)"

@@ -4,15 +4,24 @@ import Synchronization
 /// A lock that ends with its process, whatever way that goes: flock(2) on a file.
 package final class LockFile: Sendable {
     /// Another process has the lock.
-    package struct Held: Error, Equatable, Sendable {
+    package struct Held: Error, Equatable, Sendable, CustomStringConvertible {
         package let path: String
         /// The holder's process id as it wrote it; nil when it hasn't yet.
         package let process: Int32?
+
+        package var description: String { "process \(process.map(String.init) ?? "unknown") holds \(path)" }
     }
 
-    package enum Failure: Error, Equatable, Sendable {
+    package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
         case held(Held)
         case system(SystemError)
+
+        package var description: String {
+            switch self {
+            case .held(let held): held.description
+            case .system(let error): error.description
+            }
+        }
     }
 
     private let path: String

@@ -5,10 +5,17 @@
 ///
 /// Source: https://varlink.org/Method-Call.
 package enum CallState: Equatable, Sendable {
-    package enum Fault: Error, Equatable, Sendable {
+    package enum Fault: Error, Equatable, Sendable, CustomStringConvertible {
         case alreadyAnswered
         /// A reply that continues, for a caller that takes only one.
         case moreNotRequested
+
+        package var description: String {
+            switch self {
+            case .alreadyAnswered: "the call has had its last reply"
+            case .moreNotRequested: "the caller takes only one reply"
+            }
+        }
     }
 
     case open(VarlinkCall.ReplyMode)

@@ -23,7 +23,18 @@ package struct VarlinkError: Error, Equatable, Sendable {
 }
 
 extension VarlinkError: CustomStringConvertible {
-    package var description: String { "\(name) \(String(decoding: parameters, as: UTF8.self))" }
+    package var description: String {
+        if let told = try? decode(Told.self) {
+            return "\(name): \([told.message, told.reason].compactMap(\.self).joined(separator: " "))"
+        }
+        return parameters == VarlinkJSON.emptyObject ? name : "\(name) \(String(decoding: parameters, as: UTF8.self))"
+    }
+
+    /// What most errors have for a person.
+    private struct Told: Decodable {
+        let message: String
+        let reason: String?
+    }
 }
 
 /// An error of a part's own that knows how it is told to a caller.

@@ -16,11 +16,19 @@ package actor DescriptorChannel {
         package let descriptors: [SharedDescriptor]
     }
 
-    package enum Failure: Error, Equatable, Sendable {
+    package enum Failure: Error, Equatable, Sendable, CustomStringConvertible {
         case disconnected
         /// An empty label, one above 4096 bytes, or more than 16 descriptors.
         case badMessage
         case cannotConnect(path: String, SystemError)
+
+        package var description: String {
+            switch self {
+            case .disconnected: "the descriptor socket was closed"
+            case .badMessage: "the message has no label, a label that is too long, or too many descriptors"
+            case .cannotConnect(let path, let error): "cannot connect to \(path): \(error)"
+            }
+        }
     }
 
     /// The longest label.

@@ -3,7 +3,9 @@ import Synchronization
 import VarlinkCore
 
 /// Nobody takes replies to this call any more.
-package struct CallerGone: Error, Equatable, Sendable {}
+package struct CallerGone: Error, Equatable, Sendable, CustomStringConvertible {
+    package var description: String { "nobody takes replies to this call any more" }
+}
 
 /// Takes the replies to one call.
 ///

@@ -36,8 +36,10 @@ package enum ConfigurationWriter {
     }
 
     /// A reference of the configuration that none of the given secrets has.
-    package struct MissingSecret: Error, Equatable, Sendable {
+    package struct MissingSecret: Error, Equatable, Sendable, CustomStringConvertible {
         package let reference: String
+
+        package var description: String { "there is no secret for the reference \(reference)" }
     }
 
     private static func sizeBound(of configuration: WireGuardConfiguration) -> Int {

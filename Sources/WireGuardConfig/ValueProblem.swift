@@ -1,5 +1,5 @@
 /// Why one value can't be used, in words that may be shown to anybody: it never holds a secret.
-package struct ValueProblem: Error, Hashable, Sendable {
+package struct ValueProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong, as a clause without a full stop: "has 43 characters".
     package let reason: String
     /// What to do about it, as whole sentences; nil where the reason says it all.
@@ -9,4 +9,6 @@ package struct ValueProblem: Error, Hashable, Sendable {
         self.reason = reason
         self.hint = hint
     }
+
+    package var description: String { [reason, hint].compactMap(\.self).joined(separator: ". ") }
 }

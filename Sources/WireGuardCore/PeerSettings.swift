@@ -28,11 +28,19 @@ package struct PeerSettings: Sendable {
 }
 
 /// Why a key or a peer can't be taken.
-package enum PeerError: Error, Hashable, Sendable {
+package enum PeerError: Error, Hashable, Sendable, CustomStringConvertible {
     /// A peer with this public key is there already.
     case duplicatePeer
     /// The public key is one of the few with which every shared secret is zero.
     case weakPublicKey
     /// The public key is our own.
     case ownPublicKey
+
+    package var description: String {
+        switch self {
+        case .duplicatePeer: "two peers have the same public key"
+        case .weakPublicKey: "a peer's public key is one of the few with which every shared secret is zero"
+        case .ownPublicKey: "a peer's public key is the tunnel's own"
+        }
+    }
 }

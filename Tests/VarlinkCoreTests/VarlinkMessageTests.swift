@@ -84,6 +84,14 @@ import Testing
         #expect(VarlinkError("org.example.Bad", [1]).parameters == VarlinkJSON.emptyObject)
     }
 
+    @Test func `an error as text is what it says for a person, else its parameters`() {
+        #expect("\(VarlinkError.expectedMore)" == "org.varlink.service.ExpectedMore")
+        #expect("\(VarlinkError.internalError("It broke."))" == "org.tunneld.InternalError: It broke.")
+        let told = VarlinkError("org.example.Bad", ["message": "It broke.", "reason": "ENOSPC", "code": "1"])
+        #expect("\(told)" == "org.example.Bad: It broke. ENOSPC")
+        #expect("\(VarlinkError.invalidParameter("a"))" == #"org.varlink.service.InvalidParameter {"parameter":"a"}"#)
+    }
+
     @Test func `one call takes one reply`() throws {
         var state = CallState(VarlinkCall(method: "a.B"))
         #expect(throws: CallState.Fault.moreNotRequested) { try state.answer(continues: true) }

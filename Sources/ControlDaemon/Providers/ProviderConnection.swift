@@ -101,10 +101,11 @@ struct ProviderConnection: Sendable {
         if error is CancellationError || error is ControlError { return error }
         if let error = error as? VarlinkError, let told = try? error.decode(ControlError.self) { return told }
         let isTimeout = error as? VarlinkClientError == .timedOut
+        let reason = (error as? DecodingError).map { "What it says can't be read: \($0.fieldAndFault)" }
         return ControlError(
             isTimeout ? .timedOut : .providerFailed,
             "The tunnel's provider is in trouble: can't \(what).",
-            reason: "\(error)"
+            reason: reason ?? "\(error)"
         )
     }
 

@@ -144,7 +144,7 @@ package struct HostTunnelNetwork: TunnelNetwork {
             throw ControlError(
                 .notFound,
                 "The name \(name) doesn't resolve.",
-                reason: error.text,
+                reason: error.description,
                 remedy: "Check the name, and that the machine's name servers answer."
             )
         }
