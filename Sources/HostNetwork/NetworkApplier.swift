@@ -46,7 +46,7 @@ package struct NetworkApplier: Sendable {
         let networks = plan.objects.addresses.map(\.prefix.network)
         return AppliedNetworkSettings(
             addresses: plan.objects.addresses.map(\.prefix),
-            routes: plan.objects.prefixes,
+            routes: plan.objects.prefixes + plan.objects.covered,
             mtu: plan.mtu,
             table: plan.objects.routes.first { Ownership.tables.contains($0.table) }?.table,
             hasIPv4Default: plan.objects.prefixes.contains(.allIPv4),

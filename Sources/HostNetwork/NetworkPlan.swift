@@ -18,8 +18,10 @@ struct NetworkPlan: Hashable, Sendable {
     var routes: [Route] = []
     var rules: [RoutingRule] = []
     var notes: [NetworkNote] = []
-    /// The prefixes that lead into the tunnel.
+    /// The prefixes that lead into the tunnel by routes of ours.
     var prefixes: [IPPrefix] = []
+    /// Those that the kernel's own route to an address's network leads into the tunnel.
+    var covered: [IPPrefix] = []
 
     /// - Throws: `ipv6Unavailable` when nothing would be left without IPv6.
     init(_ settings: TunnelNetworkSettings, _ facts: Facts) throws(NetworkSettingsError) {
@@ -48,7 +50,10 @@ struct NetworkPlan: Hashable, Sendable {
         for prefix in usable.routes where !diverted.contains(prefix) {
             // As everybody's tools do: what the address's own network already covers needs no route.
             let isCovered = connected.contains { $0.length <= prefix.length && $0.contains(prefix.address) }
-            if isCovered && table == Route.mainTable { continue }
+            if isCovered && table == Route.mainTable {
+                covered.append(prefix)
+                continue
+            }
             routes.append(Route(to: prefix, interface: settings.interface.index, table: table))
             prefixes.append(prefix)
         }

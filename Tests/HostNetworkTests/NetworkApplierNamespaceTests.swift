@@ -24,7 +24,7 @@ import Testing
 
             #expect(applied.mtu == 1440)
             #expect(applied.notes == [])
-            #expect(applied.routes == prefixes("10.8.0.0/16", "fd00:8::/48"))
+            #expect(applied.routes == prefixes("10.8.0.0/16", "fd00:8::/48", "10.7.0.0/24"))
             #expect(!applied.hasIPv4Default && !applied.hasIPv6Default)
             #expect(space.ip("route show 10.8.0.0/16").contains("dev tnet0 proto 140 scope link"))
             #expect(space.ip("-6 route show fd00:8::/48").contains("dev tnet0 proto 140 metric 1024"))

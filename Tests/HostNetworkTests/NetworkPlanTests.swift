@@ -21,6 +21,7 @@ import Testing
         )
         let plan = try NetworkPlan(settings, facts)
         #expect(plan.routes.map(\.destination) == prefixes("10.8.0.0/16", "fd00::/8"))
+        #expect(plan.covered == prefixes("10.7.0.0/24", "10.7.0.5/32"))
         #expect(plan.routes.allSatisfy { $0.table == Route.mainTable && $0.interface == 7 })
         #expect(plan.rules.isEmpty)
     }
