@@ -121,7 +121,7 @@ package struct NetworkApplier: Sendable {
                 .journalNotWritten,
                 "Cannot change the network settings.",
                 why: "The journal of changes can't be written: \(error)",
-                remedy: "Look whether the runtime directory is full or read-only."
+                remedy: (error as? SystemError)?.fileRemedy("tunneld's runtime directory") ?? "See the reason."
             )
         }
         if difference.isFirstUse {

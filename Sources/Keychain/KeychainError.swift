@@ -48,14 +48,13 @@ extension KeychainError: CustomStringConvertible {
         case .sealedUnderAnotherKey, .locked:
             "Put the former host key back (the credential \(HostKeys.credentialName), or \(HostKeys.fileName) in the "
                 + "state directory) and restart tunneld, or give the secret anew: tunnelctl keychain replace REFERENCE."
-        case .unreadable:
-            "Mend what keeps the file from being read, and try again."
+        case .unreadable(_, let error): error.fileRemedy("the item's file")
         case .notFound, .damaged:
             "Put its file back from a backup, or give the secret anew: import the configuration with --replace, or "
                 + "tunnelctl keychain add."
         case .identity(let fault): fault.remedy
         case .emptySecret, .secretTooLong, .malformedBundle: "Give the secret anew."
-        case .system: "Look whether the state directory is full or read-only."
+        case .system(let error): error.fileRemedy("tunneld's keychain")
         }
     }
 

@@ -115,20 +115,31 @@ package final class Daemon: Sendable {
     private static func lock(_ directories: DaemonDirectories) throws(ControlError) -> [LockFile] {
         do throws(SystemError) {
             try makeFolders(to: directories.state, mode: 0o700)
+        } catch {
+            throw unusable(directories.state, "STATE_DIRECTORY", error)
+        }
+        do throws(SystemError) {
             try makeFolders(to: directories.runtime, mode: 0o755)
             try makeFolder(directories.journal, mode: 0o700)
         } catch {
-            throw ControlError(
-                .configurationReadWriteFailed,
-                "tunneld can't use its directories.",
-                reason: error.description,
-                remedy: "Run tunneld as root, or name others in STATE_DIRECTORY and RUNTIME_DIRECTORY."
-            )
+            throw unusable(directories.runtime, "RUNTIME_DIRECTORY", error)
         }
-        return [try lock(directories.state + "/lock"), try lock(directories.runtime + "/lock")]
+        return [
+            try lock(directories.state, "STATE_DIRECTORY"), try lock(directories.runtime, "RUNTIME_DIRECTORY"),
+        ]
     }
 
-    private static func lock(_ path: String) throws(ControlError) -> LockFile {
+    private static func unusable(_ folder: String, _ variable: String, _ error: SystemError) -> ControlError {
+        ControlError(
+            .configurationReadWriteFailed,
+            "tunneld can't use its directory \(folder).",
+            reason: "\(error).",
+            remedy: error.fileRemedy(folder, or: "name another directory in \(variable)")
+        )
+    }
+
+    private static func lock(_ folder: String, _ variable: String) throws(ControlError) -> LockFile {
+        let path = folder + "/lock"
         do throws(LockFile.Failure) {
             return try LockFile.acquire(path: path)
         } catch {
@@ -141,14 +152,7 @@ package final class Daemon: Sendable {
                     remedy: "Use that one, or name other directories in STATE_DIRECTORY and RUNTIME_DIRECTORY."
                 )
             case .system(let error):
-                throw ControlError(
-                    .configurationReadWriteFailed,
-                    "tunneld can't use its directories.",
-                    reason: "\(path): \(error)",
-                    remedy:
-                        "Make that a folder that root can write to, or name other directories in STATE_DIRECTORY and "
-                        + "RUNTIME_DIRECTORY."
-                )
+                throw unusable(folder, variable, SystemError(error.code, call: "\(path): \(error.call)"))
             }
         }
     }
@@ -192,7 +196,8 @@ package final class Daemon: Sendable {
             throw ControlError(
                 .configurationReadWriteFailed,
                 "The keychain \(directories.keychain) can't be used.",
-                reason: error.description
+                reason: error.description,
+                remedy: error.remedy
             )
         }
         let (sealed, incidents) = keychain.sealAll()
@@ -219,7 +224,8 @@ package final class Daemon: Sendable {
             throw ControlError(
                 .configurationReadWriteFailed,
                 "The folder \(directories.providers) can't be made.",
-                reason: error.description
+                reason: error.description,
+                remedy: error.fileRemedy(directories.providers)
             )
         }
     }
@@ -257,8 +263,17 @@ package final class Daemon: Sendable {
                 .unavailable,
                 "tunneld can't listen on its control socket.",
                 reason: error.description,
-                remedy: "End the process that has it, or name another directory in RUNTIME_DIRECTORY."
+                remedy: remedy(error, directories)
             )
+        }
+    }
+
+    private static func remedy(_ error: UnixListenerError, _ directories: DaemonDirectories) -> String {
+        let other = "name another directory in RUNTIME_DIRECTORY"
+        return switch error {
+        case .inUse: "End the process that has it, or \(other)."
+        case .notASocket(let path): "Move \(path) away, or \(other)."
+        case .system(let error, let path): error.fileRemedy(path, or: other)
         }
     }
 

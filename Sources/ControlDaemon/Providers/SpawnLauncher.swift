@@ -33,7 +33,7 @@ package struct SpawnLauncher: ProviderLauncher {
                 .providerFailed,
                 "The tunnel's provider can't be started.",
                 reason: "Its folder can't be made: \(error)",
-                remedy: "Look whether the runtime directory is full or read-only."
+                remedy: error.fileRemedy(place)
             )
         }
         // A relative path reaches the folder also where those above it are closed to the user, or their names are long.

@@ -308,7 +308,7 @@ package actor ConfigurationStore {
             .configurationReadWriteFailed,
             "Can't \(what).",
             reason: error.description,
-            remedy: "Look whether the state directory is full or read-only."
+            remedy: error.fileRemedy("tunneld's state directory")
         )
     }
 

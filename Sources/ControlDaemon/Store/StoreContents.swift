@@ -49,7 +49,7 @@ package struct StoreContents: Sendable {
                 .configurationReadWriteFailed,
                 "The state directory \(directories.state) can't be used.",
                 reason: error.description,
-                remedy: "Make it a directory of root's that can be written, or name another in STATE_DIRECTORY."
+                remedy: error.fileRemedy(directories.state, or: "name another directory in STATE_DIRECTORY")
             )
         }
         contents.findOrphans(keychain, HistoryFolder(path: directories.history))
