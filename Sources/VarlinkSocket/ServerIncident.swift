@@ -10,6 +10,18 @@ package enum ServerIncident: Sendable {
     case clientDropped(PeerCredentials, reason: String)
 }
 
+extension ServerIncident {
+    /// The same for incidents of one kind with one user's clients, however their reasons differ.
+    package var topic: String {
+        switch self {
+        case .acceptingPaused: "accepting paused"
+        case .acceptingResumed: "accepting resumed"
+        case .connectionRefused(let peer, _): "refused \(peer.user)"
+        case .clientDropped(let peer, _): "dropped \(peer.user)"
+        }
+    }
+}
+
 extension ServerIncident: CustomStringConvertible {
     package var description: String {
         switch self {

@@ -78,7 +78,11 @@ package final class Daemon: Sendable {
             log: log
         )
         let monitor = watch(network, tunnels, log)
-        let server = VarlinkServer(service) { incident in log.info("A client was in the way: \(incident)") }
+        // A client that is in the way again and again must not fill the journal.
+        let steadyLog = SteadyLogger(log)
+        let server = VarlinkServer(service) { incident in
+            steadyLog.log(.info, topic: incident.topic, at: .now(), "A client was in the way: \(incident)")
+        }
         await server.listen(on: try listen(directories))
         await BootStarts(store: store, catalogue: catalogue, tunnels: tunnels, log: log)
             .run(BootMark(path: directories.boot))
