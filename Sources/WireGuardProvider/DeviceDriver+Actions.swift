@@ -59,6 +59,7 @@ extension DeviceDriver {
         for identifier in core.peers(at: endpoint) {
             guard let peer = peers[identifier] else { continue }
             peer.failureDetail = SystemError.text(code)
+            peer.failedEndpoint = endpoint
             core.report(failure, about: identifier)
             guard failure == .unreachable, peer.search?.hasNext == true, let next = peer.search?.advance() else {
                 continue

@@ -82,7 +82,14 @@ extension DeviceDriver {
         if kind == .name, peer.search?.isUnresolved == false { kind = nil }
         guard let kind else { return nil }
         let configured = peer.configuredEndpoint
-        let endpoint = kind == .name ? configured : known.endpoint?.description ?? configured
+        // What is in use now may be another address, which nothing is known of yet.
+        let tried: Endpoint? =
+            switch kind {
+            case .name: nil
+            case .unreachable, .refused: peer.failedEndpoint ?? known.endpoint
+            case .silent, .answeredNotAuthentic: peer.called ?? known.endpoint
+            }
+        let endpoint = tried?.description ?? configured
         return FailureText.view(
             FailureView.Kind(kind),
             endpoint: endpoint ?? known.publicKey.description,

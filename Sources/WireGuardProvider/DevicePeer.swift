@@ -19,6 +19,8 @@ final class DevicePeer {
     var called: Endpoint?
     /// What the system said when it last failed: "Network is unreachable".
     var failureDetail: String?
+    /// Where that was; the next address may be called by now.
+    var failedEndpoint: Endpoint?
 
     init(_ identifier: PeerIdentifier, _ settings: DevicePeerSettings) {
         self.identifier = identifier
