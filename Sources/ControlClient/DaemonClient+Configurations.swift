@@ -7,7 +7,7 @@ extension DaemonClient {
     package func load(_ identifier: String) async throws(ControlError) -> Configuration {
         let parameters = ConfigurationsCalls.LoadParameters(identifier: identifier)
         let method = ConfigurationsCalls.interface + ".Load"
-        let reply: ConfigurationsCalls.LoadReply = try await call(method, parameters).reply
+        let reply: ConfigurationsCalls.LoadReply = try await read(method, parameters)
         guard let configuration = reply.configuration else {
             throw ControlError(.configurationUnknown, "There is no configuration \(identifier).")
         }
@@ -18,14 +18,22 @@ extension DaemonClient {
     package func loadAll() async throws(ControlError) -> [Configuration] {
         let method = ConfigurationsCalls.interface + ".LoadAll"
         do {
+            return try await loadAll(method, on: try await connect())
+        } catch {
+            throw await translate(error, of: method)
+        }
+    }
+
+    private func loadAll(_ method: String, on connection: VarlinkConnection) async throws -> [Configuration] {
+        do {
             var all: [Configuration] = []
-            for try await reply in try await connect().callMore(method, firstReplyTimeout: patience) {
+            for try await reply in try await connection.callMore(method, firstReplyTimeout: readPatience) {
                 let configuration = try reply.decode(ConfigurationsCalls.LoadReply.self).configuration
                 if let configuration { all.append(configuration) }
             }
             return all
         } catch {
-            throw await translate(error, of: method)
+            throw silence(error, of: connection, method)
         }
     }
 

@@ -13,7 +13,7 @@ extension DaemonClient {
 
     private func status(of identifier: String?) async throws(ControlError) -> [SessionView] {
         let parameters = SessionsCalls.StatusParameters(identifier: identifier)
-        let reply: SessionsCalls.StatusReply = try await call(SessionsCalls.interface + ".Status", parameters).reply
+        let reply: SessionsCalls.StatusReply = try await read(SessionsCalls.interface + ".Status", parameters)
         return reply.sessions
     }
 
@@ -31,7 +31,7 @@ extension DaemonClient {
 
     package func statistics(_ identifier: String) async throws(ControlError) -> SessionsCalls.StatisticsReply {
         let parameters = SessionsCalls.StatusParameters(identifier: identifier)
-        return try await call(SessionsCalls.interface + ".Statistics", parameters).reply
+        return try await read(SessionsCalls.interface + ".Statistics", parameters)
     }
 
     package typealias Events = AsyncThrowingStream<SessionsCalls.Event, any Error>
@@ -44,7 +44,7 @@ extension DaemonClient {
         do {
             let connection = try await connect()
             let parameters = SessionsCalls.StatusParameters(identifier: identifier)
-            let replies = try await connection.callMore(method, parameters)
+            let replies = try await connection.callMore(method, parameters, firstReplyTimeout: readPatience)
             let (events, continuation) = Events.makeStream()
             let task = Task {
                 do {
@@ -53,6 +53,7 @@ extension DaemonClient {
                     }
                     continuation.finish()
                 } catch {
+                    let error = silence(error, of: connection, method)
                     continuation.finish(throwing: await translate(error, of: method))
                 }
             }

@@ -61,6 +61,56 @@ import VarlinkSocket
         #expect(error?.name == .unavailable)
     }
 
+    @Test func `what only reads waits for the reading limit and then names the process`() async throws {
+        let service = try await Service { service in
+            for method in ["Sessions.Status", "Sessions.Statistics"] {
+                service.on("org.tunneld.\(method)") { _ in try await Task.sleep(for: .seconds(600)) }
+            }
+        }
+        let client = DaemonClient(socket: service.path, readPatience: .seconds(1))
+        let begin = ContinuousClock.now
+        let error = await #expect(throws: ControlError.self) { _ = try await client.status() }
+        #expect(error?.name == .unavailable)
+        #expect(error?.message == "tunneld (process \(getpid())) doesn't answer.")
+        #expect(error?.reason == "It took the connection and hasn't answered Status within 1 s.")
+        #expect(error?.remedy?.contains("kill -9 \(getpid())") == true)
+        await #expect(throws: ControlError.self) { _ = try await client.statistics("a") }
+        #expect(ContinuousClock.now - begin < .seconds(10))
+        await service.server.stop()
+    }
+
+    @Test func `a change is waited for as long as tunneld answers others, and a limit is told as such`() async throws {
+        let service = try await Service { service in
+            service.on("org.tunneld.Sessions.Start") { request in
+                try await Task.sleep(for: .milliseconds(700))
+                try request.responder.reply(SessionsCalls.StartReply(session: "s", alreadyRunning: false))
+            }
+            service.on("org.tunneld.Sessions.Stop") { _ in try await Task.sleep(for: .seconds(600)) }
+        }
+        let client = DaemonClient(socket: service.path, patience: .seconds(2), readPatience: .milliseconds(200))
+        #expect(try await client.start("a").session == "s")
+        let error = await #expect(throws: ControlError.self) { try await client.stop("a") }
+        #expect(error?.name == .timedOut)
+        #expect(error?.message == "tunneld isn't done with Stop after 2 s; it is still at work.")
+        await service.server.stop()
+    }
+
+    @Test func `a change isn't waited for where nobody answers any more`() async throws {
+        var template = Array("/tmp/control-client-XXXXXX".utf8CString)
+        try #require(unsafe mkdtemp(&template) != nil)
+        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer { _ = unsafe rmdir(folder) }
+        // Connections come into its backlog and are never accepted, as with a process that is stopped.
+        let listener = try UnixListener(.stream, at: UnixSocketAddress(folder + "/control"), mode: 0o600)
+        let client = DaemonClient(socket: folder + "/control", readPatience: .seconds(1))
+        let begin = ContinuousClock.now
+        let error = await #expect(throws: ControlError.self) { try await client.stop("a") }
+        #expect(error?.name == .unavailable)
+        #expect(error?.message == "tunneld (process \(getpid())) doesn't answer.")
+        #expect(ContinuousClock.now - begin < .seconds(10))
+        withExtendedLifetime(listener) {}
+    }
+
     @Test func `a monitor that nobody holds any more closes its connection`() async throws {
         let closed = Mutex(false)
         let responders = Mutex<[Responder]>([])
