@@ -4,6 +4,14 @@ package enum ArgumentParser {
     /// - Throws: the first thing that is wrong, with the nearest match where something is misspelt.
     package static func parse(_ arguments: [String]) throws(UsageError) -> Invocation {
         var words: [String] = []
+        do throws(UsageError) {
+            return try parse(arguments, &words)
+        } catch {
+            throw error.completed(by: words.first.flatMap(Command.init(rawValue:)).map(CommandDescription.of))
+        }
+    }
+
+    private static func parse(_ arguments: [String], _ words: inout [String]) throws(UsageError) -> Invocation {
         var given: [Invocation.GivenOption] = []
         var rest = arguments[...]
         while let argument = rest.popFirst() {
@@ -38,11 +46,7 @@ package enum ArgumentParser {
         let typed = argument == "-h" ? Option.help.rawValue : String(argument[..<(equals ?? argument.endIndex)])
         let row = command.flatMap(Command.init(rawValue:)).map(CommandDescription.of)
         guard let option = Option(rawValue: typed), let description = description(of: option, row) else {
-            let known = (row?.options ?? []) + OptionDescription.global
-            throw UsageError(
-                "There is no option \"\(typed)\"\(row.map { " of \($0.name)" } ?? "").",
-                hint: NearestMatch.hint(for: typed, among: known.map(\.name))
-            )
+            throw unknown(typed, row)
         }
         guard description.value != nil else {
             if equals != nil { throw UsageError("\(typed) takes no value.") }
@@ -53,6 +57,17 @@ package enum ArgumentParser {
         }
         guard let value = rest.popFirst() else { throw UsageError("\(description.heading): the value is missing.") }
         return Invocation.GivenOption(option: option, value: value)
+    }
+
+    /// The nearest option of the command; else whose option it is.
+    private static func unknown(_ typed: String, _ row: CommandDescription?) -> UsageError {
+        let message = "There is no option \"\(typed)\"\(row.map { " of \($0.name)" } ?? "")."
+        let known = (row?.options ?? []) + OptionDescription.global
+        if let hint = NearestMatch.hint(for: typed, among: known.map(\.name)) { return UsageError(message, hint: hint) }
+        let others = CommandDescription.table.filter { other in other.options.contains { $0.name == typed } }
+        guard let row, !others.isEmpty else { return UsageError(message) }
+        let names = others.map(\.name).joined(separator: " and ")
+        return UsageError(message, hint: "It is an option of \(names). Usage: tunnelctl \(row.usage)")
     }
 
     /// Before the command is known, an option of any command may stand; `check` sees later whether it is its own.
@@ -79,7 +94,7 @@ package enum ArgumentParser {
         var seen: Set<Option> = []
         for given in invocation.options {
             guard let description = row.option(given.option) else {
-                throw UsageError("There is no option \(given.option.rawValue) of \(row.name).")
+                throw unknown(given.option.rawValue, row)
             }
             if !seen.insert(given.option).inserted, !description.repeats {
                 throw UsageError("\(given.option.rawValue) was given twice.")

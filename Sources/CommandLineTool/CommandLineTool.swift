@@ -55,7 +55,11 @@ package struct CommandLineTool: Sendable {
                 environment: surroundings.environment,
                 interruptions: surroundings.interruptions
             )
-            return try await run(context)
+            do {
+                return try await run(context)
+            } catch let error as UsageError {
+                throw error.completed(by: CommandDescription.of(invocation.command))
+            }
         } catch {
             return report(error, on: console)
         }

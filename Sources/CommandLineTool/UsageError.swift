@@ -10,5 +10,12 @@ package struct UsageError: Error, Equatable, Sendable, CustomStringConvertible {
         self.hint = hint
     }
 
+    /// With the usage of the command, or where to find the commands, where there is no better hint.
+    package func completed(by command: CommandDescription?) -> UsageError {
+        if hint != nil { return self }
+        let usage = command.map { "Usage: tunnelctl \($0.usage)" } ?? "`tunnelctl help` lists the commands."
+        return UsageError(message, hint: usage)
+    }
+
     package var description: String { [message, hint].compactMap(\.self).joined(separator: " ") }
 }

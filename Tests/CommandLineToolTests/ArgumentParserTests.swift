@@ -2,6 +2,8 @@ import CommandLineTool
 import Testing
 
 @Suite struct ArgumentParserTests {
+    private static let upUsage = "Usage: tunnelctl up NAME [--no-wait] [--timeout S]"
+
     @Test func `a command, its words and its options are taken in any order`() throws {
         let expected = try ArgumentParser.parse(["import", "home.conf", "--name", "home", "--strict"])
         #expect(expected.command == .importFile)
@@ -47,12 +49,23 @@ import Testing
             ([], "No command was given.", "`tunnelctl help` lists them."),
             (["up", "home", "--no-wiat"], "There is no option \"--no-wiat\" of up.", "Did you mean --no-wait?"),
             (["--jsno", "list"], "There is no option \"--jsno\".", "Did you mean --json?"),
-            (["list", "--timeout", "3"], "There is no option \"--timeout\" of list.", nil),
-            (["--timeout", "3", "list"], "There is no option --timeout of list.", nil),
-            (["up", "home", "--timeout"], "--timeout S: the value is missing.", nil),
-            (["up", "home", "--no-wait=yes"], "--no-wait takes no value.", nil),
-            (["up", "home", "--timeout", "1", "--timeout", "2"], "--timeout was given twice.", nil),
-            (["up"], "NAME is missing.", "Usage: tunnelctl up NAME [--no-wait] [--timeout S]"),
+            (
+                ["list", "--timeout", "3"], "There is no option \"--timeout\" of list.",
+                "It is an option of up. Usage: tunnelctl list"
+            ),
+            (
+                ["--timeout", "3", "list"], "There is no option \"--timeout\" of list.",
+                "It is an option of up. Usage: tunnelctl list"
+            ),
+            (["list", "--xyzzy"], "There is no option \"--xyzzy\" of list.", "Usage: tunnelctl list"),
+            (["--xyzzy", "list"], "There is no option \"--xyzzy\".", "`tunnelctl help` lists the commands."),
+            (["--json"], "No command was given.", "`tunnelctl help` lists them."),
+            (["up", "home", "--timeout"], "--timeout S: the value is missing.", upUsage),
+            (["up", "home", "--no-wait=yes"], "--no-wait takes no value.", upUsage),
+            (["up", "home", "--timeout", "1", "--timeout", "2"], "--timeout was given twice.", upUsage),
+            (["up", "home", "office"], "\"office\" is one word too many.", upUsage),
+            (["--socket"], "--socket PATH: the value is missing.", "`tunnelctl help` lists the commands."),
+            (["up"], "NAME is missing.", upUsage),
             (["rename", "a"], "NEW is missing.", "Usage: tunnelctl rename NAME NEW"),
             (["list", "home"], "\"home\" is one word too many.", "Usage: tunnelctl list"),
         ] as [([String], String, String?)]

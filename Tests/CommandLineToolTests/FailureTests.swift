@@ -36,6 +36,33 @@ import Testing
         #expect(error.remedy?.hasPrefix("Did you mean ") == true)
     }
 
+    @Test(arguments: [
+        (["down"], "Give a NAME, or --all.", "Usage: tunnelctl down [NAME] [--all]"),
+        (["down", "home", "--all"], "--all and a NAME exclude each other.", "Usage: tunnelctl down [NAME] [--all]"),
+        (["import", "-"], "Standard input has no name.", "Add --name NAME."),
+        (["help", "xyzzy"], "There is no command \"xyzzy\".", "Usage: tunnelctl help [COMMAND]"),
+        (
+            ["up", "home", "--timeout", "soon"], "--timeout takes a number of seconds above 0, such as 30.",
+            "Usage: tunnelctl up NAME [--no-wait] [--timeout S]"
+        ),
+        (
+            ["new", "home", "--endpoint", "a:1"], "--endpoint stands before any --peer.",
+            "Write --peer KEY and then what is this peer's."
+        ),
+    ])
+    func `what only a command finds wrong has the exit code and a hint, too`(
+        arguments: [String],
+        message: String,
+        hint: String
+    ) async throws {
+        let fake = try await FakeTunneld()
+        fake.update { $0.sessions = [Samples.connected()] }
+        let ran = await Ran.run(arguments, socket: fake.socket)
+        #expect(ran.code == .wrongUsage)
+        #expect(ran.errors == "tunnelctl: \(message)\n  do: \(hint)\n")
+        await fake.stop()
+    }
+
     @Test func `a call that tunneld doesn't permit has exit code 5`() async throws {
         let fake = try await FakeTunneld()
         let error = ControlError(
