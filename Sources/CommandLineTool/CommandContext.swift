@@ -45,13 +45,26 @@ package struct CommandContext: Sendable {
         let all = try await daemon.loadAll()
         let own = getuid()
         let candidates = all.map {
-            NameMatch.Candidate(identifier: $0.identifier, name: $0.name, isOwn: $0.owner.user == own)
+            NameMatch.Candidate(
+                identifier: $0.identifier,
+                name: $0.name,
+                isOwn: $0.owner.user == own,
+                owner: $0.owner.text
+            )
         }
         let found = try NameMatch.find(invocation.operand(0), among: candidates, prefixes: prefixes)
         guard let configuration = all.first(where: { $0.identifier == found.identifier }) else {
             throw ControlError(.configurationUnknown, "There is no configuration \"\(found.name)\".")
         }
         return configuration
+    }
+
+    /// Whose each configuration is, by identifier, where some have the same name; else nothing.
+    func ownersWhereAlike(_ sessions: [SessionView]) async throws(ControlError) -> [String: String] {
+        guard Set(sessions.map(\.name)).count < sessions.count else { return [:] }
+        var owners: [String: String] = [:]
+        for configuration in try await daemon.loadAll() { owners[configuration.identifier] = configuration.owner.text }
+        return owners
     }
 
     /// Saves a configuration.

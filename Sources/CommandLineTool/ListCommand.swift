@@ -17,12 +17,12 @@ struct ListCommand {
             try context.console.print("No configuration is stored. `tunnelctl import FILE` stores one.")
             return .done
         }
-        var table = TextTable(["NAME", "STATUS", "ENABLED", "IDENTIFIER"])
+        let owners = try await context.ownersWhereAlike(sessions)
+        var table = TextTable(["NAME"] + (owners.isEmpty ? [] : ["OWNER"]) + ["STATUS", "ENABLED", "IDENTIFIER"])
         for view in sessions {
-            table.append([
-                StyledText(view.name, .bold), SessionText.status(view.status), view.enabled ? "yes" : "no",
-                StyledText(view.identifier, .dim),
-            ])
+            let owner = owners.isEmpty ? [] : [StyledText(owners[view.identifier] ?? "?")]
+            let facts = [SessionText.status(view.status), view.enabled ? "yes" : "no"]
+            table.append([StyledText(view.name, .bold)] + owner + facts + [StyledText(view.identifier, .dim)])
         }
         try context.console.print(table.lines)
         return .done

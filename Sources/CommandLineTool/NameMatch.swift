@@ -8,11 +8,14 @@ package enum NameMatch {
         package let name: String
         /// Whether it belongs to the person who asks; names are unique per owner.
         package let isOwn: Bool
+        /// Whose it is, for a person: "user 1000".
+        package let owner: String
 
-        package init(identifier: String, name: String, isOwn: Bool) {
+        package init(identifier: String, name: String, isOwn: Bool, owner: String) {
             self.identifier = identifier
             self.name = name
             self.isOwn = isOwn
+            self.owner = owner
         }
     }
 
@@ -44,9 +47,12 @@ package enum NameMatch {
 
     private static func single(_ found: [Candidate], of text: String) throws(UsageError) -> Candidate? {
         guard found.count > 1 else { return found.first }
-        let list = found.prefix(10).map { "\($0.name) (\($0.identifier))" }.joined(separator: ", ")
+        let list = found.prefix(10).map { "\($0.name) of \($0.owner) (\($0.identifier))" }.joined(separator: ", ")
         let more = found.count > 10 ? ", and \(found.count - 10) more" : ""
-        throw UsageError("\"\(text)\" fits \(found.count) configurations: \(list)\(more).")
+        throw UsageError(
+            "\"\(text)\" fits \(found.count) configurations: \(list)\(more).",
+            hint: "Give the identifier of the one that you mean in place of the name: \(found[0].identifier)"
+        )
     }
 }
 

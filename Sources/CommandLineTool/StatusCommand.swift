@@ -13,7 +13,8 @@ struct StatusCommand {
             if context.console.json {
                 try context.console.print(json: views)
             } else {
-                try context.console.print(SessionTable.lines(views))
+                let owners = try await context.ownersWhereAlike(views)
+                try context.console.print(SessionTable.lines(views, owners: owners))
             }
         }
         let down = views.filter { $0.status != .connected }

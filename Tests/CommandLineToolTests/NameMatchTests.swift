@@ -4,11 +4,36 @@ import Testing
 
 @Suite struct NameMatchTests {
     private let candidates = [
-        NameMatch.Candidate(identifier: "aaaa1111-0000-4000-8000-000000000001", name: "home", isOwn: false),
-        NameMatch.Candidate(identifier: "aaaa2222-0000-4000-8000-000000000002", name: "home-office", isOwn: false),
-        NameMatch.Candidate(identifier: "bbbb3333-0000-4000-8000-000000000003", name: "work", isOwn: false),
-        NameMatch.Candidate(identifier: "cccc4444-0000-4000-8000-000000000004", name: "twin", isOwn: false),
-        NameMatch.Candidate(identifier: "dddd5555-0000-4000-8000-000000000005", name: "twin", isOwn: false),
+        NameMatch.Candidate(
+            identifier: "aaaa1111-0000-4000-8000-000000000001",
+            name: "home",
+            isOwn: false,
+            owner: "user 7"
+        ),
+        NameMatch.Candidate(
+            identifier: "aaaa2222-0000-4000-8000-000000000002",
+            name: "home-office",
+            isOwn: false,
+            owner: "user 7"
+        ),
+        NameMatch.Candidate(
+            identifier: "bbbb3333-0000-4000-8000-000000000003",
+            name: "work",
+            isOwn: false,
+            owner: "user 7"
+        ),
+        NameMatch.Candidate(
+            identifier: "cccc4444-0000-4000-8000-000000000004",
+            name: "twin",
+            isOwn: false,
+            owner: "user 7"
+        ),
+        NameMatch.Candidate(
+            identifier: "dddd5555-0000-4000-8000-000000000005",
+            name: "twin",
+            isOwn: false,
+            owner: "user 7"
+        ),
     ]
 
     @Test(
@@ -28,6 +53,8 @@ import Testing
         }
         #expect(error.message.hasPrefix("\"\(text)\" fits 2 configurations: "))
         #expect(error.message.contains("-0000-4000-8000-"))
+        #expect(error.message.contains(" of user 7 ("))
+        #expect(error.hint?.hasPrefix("Give the identifier of the one that you mean in place of the name: ") == true)
     }
 
     @Test func `a prefix isn't taken where only whole names are, and the name is told`() throws {
@@ -49,7 +76,12 @@ import Testing
     }
 
     @Test func `of several with a name one's own is meant`() throws {
-        let mine = NameMatch.Candidate(identifier: "eeee6666-0000-4000-8000-000000000006", name: "twin", isOwn: true)
+        let mine = NameMatch.Candidate(
+            identifier: "eeee6666-0000-4000-8000-000000000006",
+            name: "twin",
+            isOwn: true,
+            owner: "root"
+        )
         #expect(try NameMatch.find("twin", among: candidates + [mine], prefixes: true) == mine)
     }
 

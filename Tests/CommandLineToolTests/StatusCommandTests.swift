@@ -50,6 +50,21 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `of tunnels with the same name it is said whose they are`() async throws {
+        let fake = try await fake(Samples.connected(), Samples.down(Samples.office, "home"))
+        var theirs = Samples.configuration(Samples.office, "home")
+        theirs.owner = Configuration.Owner(user: 4242)
+        fake.update { [theirs] in $0.configurations = [theirs] }
+        for command in ["list", "status"] {
+            let lines = await Ran.tunnelctl(command, socket: fake.socket).output.split(separator: "\n")
+            #expect(lines.first?.hasPrefix("NAME  OWNER") == true)
+            #expect(lines.contains { $0.hasPrefix("home  user 4242") })
+        }
+        let json = await Ran.tunnelctl("list", "--json", socket: fake.socket)
+        #expect(try json.json([[String: JSONValue]].self).allSatisfy { $0.count == 4 })
+        await fake.stop()
+    }
+
     @Test func `all tunnels stand in a table, and in a list with identifiers`() async throws {
         let fake = try await fake(Samples.connected(), Samples.down(Samples.office, "office"))
         let table = await Ran.tunnelctl("status", socket: fake.socket)
