@@ -51,7 +51,8 @@ struct UpCommand {
         if context.console.json {
             try context.console.print(json: reply)
         } else {
-            let what = reply.alreadyRunning ? "is already up" : "is starting"
+            let running = reply.alreadyRunning ? try await present(view) : nil
+            let what = running.map(WaitingText.already) ?? "is starting"
             try context.console.print(
                 "\(view.name, .bold) \(what); `tunnelctl status \(view.name)` shows how far it is."
             )
@@ -61,7 +62,7 @@ struct UpCommand {
 
     private func start(_ view: SessionView) async throws -> StartProgress {
         let reply = try await context.daemon.start(view.identifier)
-        try report.accepted(view, alreadyRunning: reply.alreadyRunning)
+        try report.accepted(view.name, running: reply.alreadyRunning ? try await present(view) : nil)
         return StartProgress(session: reply.session, tellsPast: !reply.alreadyRunning)
     }
 
@@ -111,14 +112,14 @@ struct UpCommand {
         try report.document(view)
         // What happened at the last moment counts.
         if let code = try report.tell(progress?.takeRead(view) ?? [], of: known.name) { return code }
-        let trouble = WaitingText.trouble(view)
+        let (reason, remedy) = report.final(WaitingText.trouble(view))
         let after = timeout == timeout.rounded() ? "\(Int(timeout)) s" : "\(timeout) s"
         throw CommandFailure(
             ControlError(
                 .timedOut,
                 "\(known.name) isn't connected after \(after); it keeps trying.",
-                reason: ([trouble.what] + trouble.peers).joined(separator: " "),
-                remedy: ([trouble.remedy].compactMap(\.self) + [ways(known)]).joined(separator: " ")
+                reason: reason,
+                remedy: [remedy, ways(known)].compactMap(\.self).joined(separator: " ")
             ),
             code: .notConnected
         )

@@ -6,6 +6,8 @@ final class UpReport {
     private let begin = ContinuousClock.now
     /// When it was told last that nobody has answered.
     private var lastSilence: ContinuousClock.Instant?
+    /// What was told last of why it isn't connected.
+    private var lastTold: WaitingText.Trouble?
 
     /// That a peer stayed silent is no news so soon after it was told that none has answered.
     private static let pause = Duration.seconds(3)
@@ -17,9 +19,12 @@ final class UpReport {
         if console.json { try console.print(json: view, streaming: true) }
     }
 
-    func accepted(_ view: SessionView, alreadyRunning: Bool) throws {
+    /// - Parameter running: the state, where it ran before.
+    func accepted(_ name: String, running: SessionView?) throws {
         guard !console.json else { return }
-        try console.print("\(view.name, .bold) is \(alreadyRunning ? "already up" : "starting").")
+        guard let running else { return try console.print("\(name, .bold) is starting.") }
+        let waits = running.status == .connected ? "" : "; waiting for it"
+        try console.print("\(name, .bold) \(WaitingText.already(running))\(waits).")
     }
 
     /// Tells steps; the exit code where the wait is over.
@@ -65,10 +70,22 @@ final class UpReport {
         guard !console.json else { return }
         if view.failure.map({ $0.kind == .silent }) ?? true { lastSilence = .now }
         let trouble = WaitingText.trouble(view)
+        defer { lastTold = trouble }
+        guard trouble.topic != lastTold?.topic else {
+            return try line("still waiting: \(trouble.attempts) sent")
+        }
         try line(StyledText(trouble.what, .attention))
         var lines = trouble.peers.map { StyledText($0) }
         if let remedy = trouble.remedy { lines.append("do: \(remedy)") }
         try console.print(lines.map { "           \($0)" })
+    }
+
+    /// Why it isn't connected at the end, without the parts that stand just above already.
+    func final(_ trouble: WaitingText.Trouble) -> (reason: String, remedy: String?) {
+        guard !console.json, trouble.topic == lastTold?.topic else {
+            return (([trouble.what] + trouble.peers.map { $0 + "." }).joined(separator: " "), trouble.remedy)
+        }
+        return (trouble.what, nil)
     }
 
     private func line(_ text: StyledText) throws {

@@ -8,27 +8,72 @@ package enum WaitingText {
     /// Why a tunnel isn't connected yet, and what to do.
     package struct Trouble: Equatable, Sendable {
         package let what: String
+        /// The same as long as nothing but the number of handshakes changes.
+        let topic: String
         /// Who doesn't answer, and what was tried.
         package let peers: [String]
+        /// Handshakes that were sent to them all.
+        let sent: Int
         package let remedy: String?
+
+        /// "3 handshakes".
+        var attempts: String { WaitingText.handshakes(sent) }
     }
 
     package static func trouble(_ view: SessionView) -> Trouble {
         if let stage = view.stage, stage < .settingsApplied {
-            return Trouble(what: "It isn't ready yet: \(StageText.of(stage)).", peers: [], remedy: nil)
+            let what = "It isn't ready yet: \(StageText.of(stage))."
+            return Trouble(what: what, topic: what, peers: [], sent: 0, remedy: nil)
         }
         let silent = view.peers.filter { $0.configuredEndpoint != nil && $0.state != .alive }
-        let failure = view.failure ?? silent.lazy.compactMap(\.failure).first
-        var peers = silent.prefix(shownPeers).map { peer in
-            let attempts = "\(peer.attempts) \(peer.attempts == 1 ? "handshake" : "handshakes") sent"
-            return "peer \(peer.publicKey): \(PeerText.endpoint(peer)), \(attempts)"
-        }
+        var peers = silent.prefix(shownPeers).map { line($0, isOnly: silent.count == 1) }
         if silent.count > shownPeers { peers.append("and \(silent.count - shownPeers) more peers") }
+        let sent = silent.reduce(0) { $0 + $1.attempts }
+        let failures = silent.prefix(shownPeers).compactMap(\.failure)
+        guard silent.count > 1 else {
+            let failure = view.failure ?? failures.first
+            let what = failure?.message ?? view.reason ?? "No peer has answered yet."
+            return Trouble(
+                what: what,
+                topic: failure.map(topic) ?? what,
+                peers: peers,
+                sent: sent,
+                remedy: failure?.remedy ?? (silent.isEmpty ? nil : checks)
+            )
+        }
+        // Each may fail for another reason: what is told of one would be untrue of the others.
+        var remedies: [String] = []
+        for failure in failures where !remedies.contains(failure.remedy) { remedies.append(failure.remedy) }
         return Trouble(
-            what: failure?.message ?? view.reason ?? "No peer has answered yet.",
+            what: "None of \(silent.count) peers has answered yet.",
+            topic: ([String(silent.count)] + failures.map(topic)).joined(separator: ", "),
             peers: peers,
-            remedy: failure?.remedy ?? (silent.isEmpty ? nil : checks)
+            sent: sent,
+            remedy: remedies.isEmpty ? checks : remedies.joined(separator: " ")
         )
+    }
+
+    private static func topic(_ failure: FailureView) -> String {
+        "\(failure.kind.rawValue) \(failure.endpoint ?? "")"
+    }
+
+    private static func line(_ peer: PeerView, isOnly: Bool) -> String {
+        let what =
+            (isOnly ? nil : peer.failure?.message) ?? "\(PeerText.endpoint(peer)), \(handshakes(peer.attempts)) sent"
+        return "peer \(peer.publicKey): \(what)"
+    }
+
+    fileprivate static func handshakes(_ count: Int) -> String { "\(count) \(count == 1 ? "handshake" : "handshakes")" }
+
+    /// What a tunnel that ran before its start was asked for does: "is already up".
+    package static func already(_ view: SessionView) -> String {
+        switch view.status {
+        case .connected: "is already up"
+        case .reasserting: "is already up and reasserting its connection"
+        case .disconnecting: "is still being stopped and starts anew after that"
+        case .connecting, .disconnected, .invalid:
+            "is already starting" + (view.stage.map { " (\(StageText.of($0)))" } ?? "")
+        }
     }
 
     /// Silence has many causes that look the same (design, section 3).

@@ -73,6 +73,79 @@ import Testing
         await fake.stop()
     }
 
+    @Test(arguments: [
+        (TunnelStatus.connecting, "home is already starting (handshake sent); waiting for it."),
+        (.reasserting, "home is already up and reasserting its connection; waiting for it."),
+        (.disconnecting, "home is still being stopped and starts anew after that; waiting for it."),
+    ])
+    func `a tunnel that isn't connected yet is said to be what it is, and waited for`(
+        status: TunnelStatus,
+        line: String
+    ) async throws {
+        var running = Samples.connecting()
+        running.status = status
+        let fake = try await fake(Samples.connected(), before: running, alreadyRunning: true)
+        fake.update { $0.statusDelay = .milliseconds(100) }
+        fake.update { state in
+            let onStart = state.onStart
+            state.onStart = { fake, identifier in
+                Task {
+                    try? await Task.sleep(for: .seconds(1))
+                    _ = onStart(fake, identifier)
+                }
+                return SessionsCalls.StartReply(session: "s1", alreadyRunning: true)
+            }
+        }
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .done)
+        #expect(lines(ran).first == line)
+        await fake.stop()
+    }
+
+    @Test func `what stands above already isn't told again at the end, and a wait that goes on is one line`()
+        async throws
+    {
+        var view = Samples.connecting()
+        view.failure = Samples.silent
+        let fake = try await fake(view)
+        let ran = await Ran.tunnelctl("up", "home", "--timeout", "6", socket: fake.socket)
+        #expect(ran.code == .notConnected)
+        #expect(ran.output.components(separatedBy: Samples.silent.message).count == 2)
+        #expect(ran.output.contains(" s  still waiting: 2 handshakes sent\n"))
+        #expect(
+            ran.errors == """
+                tunnelctl: home isn't connected after 6 s; it keeps trying.
+                  why: \(Samples.silent.message)
+                  do: `tunnelctl status home` shows how far it is, `tunnelctl down home` stops it.
+
+                """
+        )
+        await fake.stop()
+    }
+
+    @Test func `of several peers each is told with its own reason`() async throws {
+        var view = Samples.connecting()
+        var other = Samples.peer(answered: false)
+        other.publicKey = "other"
+        other.failure = FailureView(
+            kind: .unreachable,
+            message: "There is no way to 192.0.2.9:51820.",
+            remedy: "Check the connection.",
+            endpoint: "192.0.2.9:51820"
+        )
+        view.peers[0].failure = Samples.silent
+        view.peers.append(other)
+        view.failure = Samples.silent
+        let trouble = WaitingText.trouble(view)
+        #expect(trouble.what == "None of 2 peers has answered yet.")
+        #expect(
+            trouble.peers == [
+                "peer \(Samples.peerKey): \(Samples.silent.message)", "peer other: There is no way to 192.0.2.9:51820.",
+            ]
+        )
+        #expect(trouble.remedy == "\(Samples.silent.remedy) Check the connection.")
+    }
+
     @Test func `a gateway is connected when it is ready`() async throws {
         var view = Samples.connected()
         view.peers[0].latestHandshake = nil
