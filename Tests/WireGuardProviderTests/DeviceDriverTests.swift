@@ -159,9 +159,12 @@ struct DeviceDriverTests {
         let second = try #require(device.outside.takeSent().first)
         #expect(second.destination == other)
         #expect(second.datagram == first.datagram)
+        // The address that is called now may be a good one.
+        #expect(device.state().failure?.endpoint == far.description)
         device.driver.take([.pathError(other, code: ENETUNREACH)])
         #expect(device.outside.takeSent().isEmpty)
         #expect(device.state().failure?.kind == .unreachable)
+        #expect(device.state().failure?.endpoint == other.description)
     }
 
     @Test func `addresses that are silent are called in turn and the name is asked for again behind the last`() throws {
