@@ -57,7 +57,7 @@ struct EditFile {
             .internalError,
             "The file to edit can't be \(what).",
             reason: "\(error)",
-            remedy: "Look whether TMPDIR is full or read-only."
+            remedy: error.fileRemedy("the folder of temporary files", or: "name another in TMPDIR")
         )
     }
 }

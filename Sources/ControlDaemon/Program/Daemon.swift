@@ -267,12 +267,12 @@ package final class Daemon: Sendable {
                 .unavailable,
                 "tunneld can't listen on its control socket.",
                 reason: error.description,
-                remedy: remedy(error, directories)
+                remedy: remedy(error)
             )
         }
     }
 
-    private static func remedy(_ error: UnixListenerError, _ directories: DaemonDirectories) -> String {
+    private static func remedy(_ error: UnixListenerError) -> String {
         let other = "name another directory in RUNTIME_DIRECTORY"
         return switch error {
         case .inUse: "End the process that has it, or \(other)."
