@@ -31,7 +31,7 @@ package struct CommandContext: Sendable {
 
     /// The state of the configuration that the first word means.
     func findSession(prefixes: Bool = true) async throws -> SessionView {
-        let found = try await findConfiguration(prefixes: prefixes)
+        let found = try await find(prefixes: prefixes)
         guard let session = try await daemon.status(found.identifier).first else {
             throw ControlError(.configurationUnknown, "There is no configuration \"\(found.name)\" any more.")
         }
@@ -42,9 +42,13 @@ package struct CommandContext: Sendable {
     ///
     /// No provider is asked for it, so one that hangs holds up only what concerns itself.
     func findConfiguration(prefixes: Bool = true) async throws -> Configuration {
-        let all = try await daemon.loadAll()
+        try await daemon.load(try await find(prefixes: prefixes).identifier)
+    }
+
+    /// What the first word means, in short.
+    func find(prefixes: Bool = true) async throws -> NameMatch.Candidate {
         let own = getuid()
-        let candidates = all.map {
+        let candidates = try await daemon.list().map {
             NameMatch.Candidate(
                 identifier: $0.identifier,
                 name: $0.name,
@@ -52,19 +56,18 @@ package struct CommandContext: Sendable {
                 owner: $0.owner.text
             )
         }
-        let found = try NameMatch.find(invocation.operand(0), among: candidates, prefixes: prefixes)
-        guard let configuration = all.first(where: { $0.identifier == found.identifier }) else {
-            throw ControlError(.configurationUnknown, "There is no configuration \"\(found.name)\".")
-        }
-        return configuration
+        return try NameMatch.find(invocation.operand(0), among: candidates, prefixes: prefixes)
     }
 
     /// Whose each configuration is, by identifier, where some have the same name; else nothing.
     func ownersWhereAlike(_ sessions: [SessionView]) async throws(ControlError) -> [String: String] {
         guard Set(sessions.map(\.name)).count < sessions.count else { return [:] }
-        var owners: [String: String] = [:]
-        for configuration in try await daemon.loadAll() { owners[configuration.identifier] = configuration.owner.text }
-        return owners
+        return Self.ownersWhereAlike(try await daemon.list())
+    }
+
+    static func ownersWhereAlike(_ entries: [SessionsCalls.Entry]) -> [String: String] {
+        guard Set(entries.map(\.name)).count < entries.count else { return [:] }
+        return Dictionary(entries.map { ($0.identifier, $0.owner.text) }, uniquingKeysWith: { $1 })
     }
 
     /// Saves a configuration.
@@ -88,6 +91,9 @@ package struct CommandContext: Sendable {
     /// The stored configuration of this name that belongs to the person who runs this; nil for none.
     func findOwn(named name: String) async throws(ControlError) -> Configuration? {
         let own = getuid()
-        return try await daemon.loadAll().first { $0.name == name && $0.owner.user == own }
+        guard let found = try await daemon.list().first(where: { $0.name == name && $0.owner.user == own }) else {
+            return nil
+        }
+        return try await daemon.load(found.identifier)
     }
 }

@@ -70,14 +70,17 @@ extension CommandContext {
     ///
     /// - Returns: its present generation, or nil for a lost one.
     func findHistory() async throws -> (identifier: String, name: String, generation: Int?) {
-        let present = try await daemon.loadAll()
+        let present = try await daemon.list()
         let lost = try await daemon.lost()
         let own = getuid()
-        let candidates =
-            present.map { NameMatch.Candidate(identifier: $0.identifier, name: $0.name, isOwn: $0.owner.user == own) }
-            + lost.map { NameMatch.Candidate(identifier: $0.identifier, name: $0.name, isOwn: $0.owner.user == own) }
+        let known = present.map { ($0.identifier, $0.name, $0.owner) } + lost.map { ($0.identifier, $0.name, $0.owner) }
+        let candidates = known.map {
+            NameMatch.Candidate(identifier: $0, name: $1, isOwn: $2.user == own, owner: $2.text)
+        }
         let found = try NameMatch.find(invocation.operand(0), among: candidates, prefixes: true)
-        let generation = present.first { $0.identifier == found.identifier }?.generation
-        return (found.identifier, found.name, generation)
+        guard present.contains(where: { $0.identifier == found.identifier }) else {
+            return (found.identifier, found.name, nil)
+        }
+        return (found.identifier, found.name, try await daemon.load(found.identifier).generation)
     }
 }

@@ -8,7 +8,7 @@ struct ListCommand {
     init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitCode {
-        let sessions = try await context.daemon.status()
+        let sessions = try await context.daemon.list()
         if context.console.json {
             try context.console.print(json: sessions.map(Row.init))
             return .done
@@ -17,7 +17,7 @@ struct ListCommand {
             try context.console.print("No configuration is stored. `tunnelctl import FILE` stores one.")
             return .done
         }
-        let owners = try await context.ownersWhereAlike(sessions)
+        let owners = CommandContext.ownersWhereAlike(sessions)
         var table = TextTable(["NAME"] + (owners.isEmpty ? [] : ["OWNER"]) + ["STATUS", "ENABLED", "IDENTIFIER"])
         for view in sessions {
             let owner = owners.isEmpty ? [] : [StyledText(owners[view.identifier] ?? "?")]
@@ -35,7 +35,7 @@ struct ListCommand {
         let enabled: Bool
         let status: TunnelStatus
 
-        init(_ view: SessionView) {
+        init(_ view: SessionsCalls.Entry) {
             identifier = view.identifier
             name = view.name
             enabled = view.enabled

@@ -44,6 +44,33 @@ package enum SessionsCalls {
         package init(sessions: [SessionView]) { self.sessions = sessions }
     }
 
+    /// `List`: a line for each configuration, some of them a reply.
+    package struct ListReply: Codable, Sendable {
+        package var entries: [Entry]
+        package init(entries: [Entry]) { self.entries = entries }
+    }
+
+    package struct Entry: Codable, Equatable, Sendable {
+        package var identifier: String
+        package var name: String
+        package var owner: Configuration.Owner
+        package var enabled: Bool
+        package var status: TunnelStatus
+        package init(
+            identifier: String,
+            name: String,
+            owner: Configuration.Owner,
+            enabled: Bool,
+            status: TunnelStatus
+        ) {
+            self.identifier = identifier
+            self.name = name
+            self.owner = owner
+            self.enabled = enabled
+            self.status = status
+        }
+    }
+
     package struct StatisticsReply: Codable, Sendable {
         package var identifier: String
         package var readAt: Timestamp

@@ -1,12 +1,12 @@
 package import ControlAPI
-import VarlinkCore
+
 import VarlinkSocket
 
 extension DaemonClient {
     /// The generations of a configuration, also of a lost one.
     package func history(_ identifier: String) async throws(ControlError) -> ConfigurationsCalls.HistoryReply {
         let parameters = ConfigurationsCalls.LoadParameters(identifier: identifier)
-        return try await call(ConfigurationsCalls.interface + ".History", parameters).reply
+        return try await read(ConfigurationsCalls.interface + ".History", parameters)
     }
 
     /// Makes an earlier generation the present one, as a new generation.
@@ -28,7 +28,7 @@ extension DaemonClient {
     /// The configurations that only `restore` can bring back.
     package func lost() async throws(ControlError) -> [ConfigurationsCalls.Lost] {
         let method = ConfigurationsCalls.interface + ".Lost"
-        let reply: ConfigurationsCalls.LostReply = try await call(method, NoParameters()).reply
+        let reply: ConfigurationsCalls.LostReply = try await read(method)
         return reply.configurations
     }
 }

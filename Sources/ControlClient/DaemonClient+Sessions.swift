@@ -4,14 +4,48 @@ import VarlinkSocket
 
 extension DaemonClient {
     /// The state of all configurations that the caller may see, running or not.
-    package func status() async throws(ControlError) -> [SessionView] { try await status(of: nil) }
+    package func status() async throws(ControlError) -> [SessionView] {
+        try await collect(SessionsCalls.interface + ".Status") { (reply: SessionsCalls.StatusReply) in reply.sessions }
+    }
+
+    /// The same in short.
+    package func list() async throws(ControlError) -> [SessionsCalls.Entry] {
+        try await collect(SessionsCalls.interface + ".List") { (reply: SessionsCalls.ListReply) in reply.entries }
+    }
+
+    private func collect<Reply: Decodable & Sendable, Element>(
+        _ method: String,
+        _ elements: (Reply) -> [Element]
+    ) async throws(ControlError) -> [Element] {
+        do {
+            return try await collect(method, on: try await connect(), elements)
+        } catch {
+            throw await translate(error, of: method)
+        }
+    }
+
+    private func collect<Reply: Decodable & Sendable, Element>(
+        _ method: String,
+        on connection: VarlinkConnection,
+        _ elements: (Reply) -> [Element]
+    ) async throws -> [Element] {
+        do {
+            var all: [Element] = []
+            for try await reply in try await connection.callMore(method, firstReplyTimeout: readPatience) {
+                all += elements(try reply.decode(Reply.self))
+            }
+            return all
+        } catch {
+            throw silence(error, of: connection, method)
+        }
+    }
 
     /// The state of one configuration; empty where there is none of this identifier.
     package func status(_ identifier: String) async throws(ControlError) -> [SessionView] {
         try await status(of: identifier)
     }
 
-    private func status(of identifier: String?) async throws(ControlError) -> [SessionView] {
+    private func status(of identifier: String) async throws(ControlError) -> [SessionView] {
         let parameters = SessionsCalls.StatusParameters(identifier: identifier)
         let reply: SessionsCalls.StatusReply = try await read(SessionsCalls.interface + ".Status", parameters)
         return reply.sessions

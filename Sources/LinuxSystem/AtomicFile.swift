@@ -39,7 +39,12 @@ package enum AtomicFile {
             guard raw >= 0 else { throw SystemError(errno, call: "open(\(temporary))") }
             let file = OwnedDescriptor(adopting: raw)
             onStep(.made)
-            try fill(raw)
+            do throws(SystemError) {
+                try fill(raw)
+            } catch {
+                // Which file it was is worth more than which call.
+                throw SystemError(error.code, call: "write(\(temporary))")
+            }
             onStep(.written)
             try named("fsync", temporary) { fsync(file.raw) }
             onStep(.synced)

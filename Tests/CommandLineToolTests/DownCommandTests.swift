@@ -32,7 +32,7 @@ import Testing
         let ran = await Ran.tunnelctl("down", "home", socket: fake.socket)
         #expect(ran.code == .done)
         #expect(ran.output == "home is already down.\n")
-        #expect(fake.update { $0.calls } == ["LoadAll", "Status"])
+        #expect(fake.update { $0.calls } == ["List", "Status"])
         await fake.stop()
     }
 
@@ -59,7 +59,7 @@ import Testing
         let ran = await Ran.tunnelctl("down", "hom", socket: fake.socket)
         #expect(ran.code == .noSuchConfiguration)
         #expect(ran.errors.contains("never a prefix"))
-        #expect(fake.update { $0.calls } == ["LoadAll"])
+        #expect(fake.update { $0.calls } == ["List"])
         await fake.stop()
     }
 

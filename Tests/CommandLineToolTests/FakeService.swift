@@ -41,6 +41,11 @@ enum FakeService {
             }
             return SessionsCalls.StatusReply(sessions: sessions)
         }
+        service.on("org.tunneld.Sessions.List") { (_: NoParameters, _) in
+            let fake = try box.get()
+            try fake.called("List")
+            return SessionsCalls.ListReply(entries: fake.update { $0.entries })
+        }
         service.on("org.tunneld.Sessions.Start") { (parameters: SessionsCalls.StartParameters, _) in
             let fake = try box.get()
             try fake.called("Start")
@@ -81,7 +86,7 @@ enum FakeService {
             let fake = try box.get()
             try fake.called("Load")
             let found = fake.update { state in
-                state.configurations.first { $0.identifier == parameters.identifier }
+                state.allConfigurations.first { $0.identifier == parameters.identifier }
             }
             return ConfigurationsCalls.LoadReply(configuration: found, readAt: Samples.now)
         }

@@ -58,6 +58,18 @@ final class FakeTunneld: Sendable {
             let others = sessions.filter { !known.contains($0.identifier) }
             return configurations + others.map { Samples.configuration($0.identifier, $0.name) }
         }
+        var entries: [SessionsCalls.Entry] {
+            allConfigurations.map { configuration in
+                let view = sessions.first { $0.identifier == configuration.identifier }
+                return SessionsCalls.Entry(
+                    identifier: configuration.identifier,
+                    name: view?.name ?? configuration.name,
+                    owner: configuration.owner,
+                    enabled: view?.enabled ?? configuration.enabled,
+                    status: view?.status ?? .disconnected
+                )
+            }
+        }
         fileprivate var monitors: [(identifier: String?, responder: Responder)] = []
         fileprivate var sequence = 0
     }

@@ -48,7 +48,7 @@ import Testing
                 "  DNS not applied: this version doesn't set name servers yet.",
             ]
         )
-        #expect(fake.update { $0.calls }.filter { $0 != "Status" } == ["LoadAll", "Monitor", "Start"])
+        #expect(fake.update { $0.calls }.filter { $0 != "Status" } == ["List", "Monitor", "Start"])
         await fake.stop()
     }
 
@@ -162,7 +162,7 @@ import Testing
         let ran = await Ran.tunnelctl("up", "home", "--no-wait", socket: fake.socket)
         #expect(ran.code == .done)
         #expect(ran.output == "home is starting; `tunnelctl status home` shows how far it is.\n")
-        #expect(fake.update { $0.calls } == ["LoadAll", "Status", "Start"])
+        #expect(fake.update { $0.calls } == ["List", "Status", "Start"])
         let reply = try await Ran.tunnelctl("up", "home", "--no-wait", "--json", socket: fake.socket)
             .json(SessionsCalls.StartReply.self)
         #expect(reply.session == "s1")

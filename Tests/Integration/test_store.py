@@ -2,11 +2,13 @@
 
 import json
 import os
+import socket
 import threading
 import time
 import unittest
+import uuid
 
-from lab import SLACK, Lab, genkey, conf, wait_for
+from lab import SLACK, Lab, conf, genkey, pubkey, run, wait_for
 
 
 class Settings(unittest.TestCase):
@@ -171,3 +173,125 @@ class Files(unittest.TestCase):
             self.assertEqual(len(list((self.daemon.state / "keychain").iterdir())), 1)
             # One more than are kept, where the kill came before the oldest went.
             self.assertLessEqual(len(list((self.daemon.state / "history" / self.identifier).iterdir())), 21)
+
+
+class Limits(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab("stol")
+        self.addCleanup(self.lab.close)
+        self.namespace = self.lab.namespace("a")
+
+    def home(self):
+        daemon = self.lab.tunneld(self.namespace)
+        daemon.import_text("home", conf(genkey(), ["10.20.0.1/24"], []))
+        return daemon
+
+    def on_small_disk(self):
+        """A tunneld whose state directory is a file system of its own, 1 MiB large."""
+        daemon = self.lab.tunneld(self.namespace, start=False)
+        daemon.prefix = ["unshare", "--mount", "sh", "-c",
+                         f"mount -t tmpfs -o size=1m none {daemon.state} && exec \"$0\" \"$@\""]
+        daemon.start()
+        daemon.prefix = []
+        daemon.import_text("home", conf(genkey(), ["10.20.0.1/24"], []))
+        return daemon, lambda *command: run("nsenter", "-t", daemon.pid, "-m", *command)
+
+    def refused(self, daemon, errno, *arguments):
+        result = daemon.ctl(*arguments, "--json", check=False)
+        self.assertEqual(result.returncode, 1, result.stdout)
+        error = json.loads(result.stderr)
+        self.assertEqual((error["code"], error["domain"]), (5, "NEVPNErrorDomain"), error)
+        self.assertIn(errno, error["reason"])
+        self.assertIn(str(daemon.state), error["reason"])
+        self.assertTrue(error["remedy"])
+
+    def test_ten_thousand_configurations(self):
+        daemon = self.home()
+        document = json.loads(next((daemon.state / "configurations").iterdir()).read_text())
+        daemon.terminate()
+        document["provider"]["configuration"]["peers"] = [
+            {"publicKey": pubkey(genkey()), "allowedIPs": ["10.20.0.2/32"], "endpoint": "192.0.2.1:51820"}]
+        for number in range(9999):
+            identifier = str(uuid.uuid4())
+            document.update(identifier=identifier, name=f"n{number}")
+            path = daemon.state / "configurations" / f"{identifier}.json"
+            path.write_text(json.dumps(document, indent=2))
+            os.chmod(path, 0o600)
+            copy = daemon.state / "history" / identifier / "1.json"
+            copy.parent.mkdir(mode=0o700)
+            copy.write_text(path.read_text())
+            os.chmod(copy, 0o600)
+            os.utime(copy, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+        begin = time.monotonic()
+        daemon.start()
+        took = time.monotonic() - begin
+        self.assertLess(took, 1 * SLACK, "tunneld's start")
+        begin = time.monotonic()
+        listed = daemon.json("list")
+        took = time.monotonic() - begin
+        self.assertEqual(len(listed), 10000)
+        self.assertLess(took, 0.2 * SLACK, "the list")
+        self.assertEqual(len(daemon.json("status")), 10000)
+        self.assertEqual(daemon.json("set", "n77", "username=eva")["generation"], 2)
+        daemon.ctl("remove", "n78")
+        self.assertEqual(len(daemon.json("list")), 9999)
+
+    def test_a_full_disk_loses_nothing(self):
+        daemon, inside = self.on_small_disk()
+        before = daemon.json("show", "home")
+        inside("sh", "-c", f"cat /dev/zero > {daemon.state}/filler 2>/dev/null || true")
+        self.refused(daemon, "No space left", "set", "home", "username=eva")
+        refused = daemon.ctl("new", "other", check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertEqual(daemon.json("show", "home"), before)
+        self.assertEqual(daemon.status("home")["status"], "disconnected")
+        daemon.ctl("export", "home", "--with-secrets")
+        inside("rm", f"{daemon.state}/filler")
+        daemon.ctl("set", "home", "username=eva")
+        self.assertEqual(daemon.json("show", "home")["generation"], 2)
+        left = inside("sh", "-c", f"ls {daemon.state}/keychain {daemon.state}/pending").stdout
+        self.assertEqual(left.count("\n"), 4, left)
+        daemon.ctl("remove", "home")
+
+    def test_a_read_only_disk_loses_nothing(self):
+        daemon, inside = self.on_small_disk()
+        before = daemon.json("show", "home")
+        for folder in ("configurations", "history", "pending", "removed", "keychain"):
+            path = daemon.state / folder
+            inside("mount", "--bind", path, path)
+            inside("mount", "-o", "remount,bind,ro", path)
+        self.refused(daemon, "Read-only file system", "set", "home", "username=eva")
+        self.refused(daemon, "Read-only file system", "remove", "home")
+        self.assertEqual(daemon.json("show", "home"), before)
+        self.assertEqual([it["name"] for it in daemon.json("list")], ["home"])
+        for folder in ("configurations", "history", "pending", "removed", "keychain"):
+            inside("umount", daemon.state / folder)
+        daemon.ctl("set", "home", "username=eva")
+
+    def test_without_descriptors_nothing_is_lost_and_service_returns(self):
+        daemon = self.lab.tunneld(self.namespace, start=False)
+        daemon.prefix = ["prlimit", "--nofile=64:64"]
+        daemon.start()
+        daemon.prefix = []
+        daemon.import_text("home", conf(genkey(), ["10.20.0.1/24"], []))
+        held = []
+        for _ in range(100):
+            try:
+                held.append(daemon.connect(timeout=1))
+            except OSError:
+                break
+        request = json.dumps({"method": "org.varlink.service.GetInfo"}).encode() + b"\0"
+        silent = 0
+        for connection in held:
+            try:
+                connection.sendall(request)
+                silent += not connection.recv(1)
+            except (socket.timeout, BrokenPipeError, ConnectionResetError):
+                silent += 1
+                break
+        self.assertGreater(silent, 0, "64 descriptors don't serve 100 connections")
+        for connection in held:
+            connection.close()
+        wait_for("service to return", lambda: daemon.ctl("list", check=False).returncode == 0, 10)
+        daemon.ctl("set", "home", "username=eva")
+        self.assertEqual(daemon.json("show", "home")["generation"], 2)

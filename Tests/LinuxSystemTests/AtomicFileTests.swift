@@ -18,7 +18,8 @@ import Testing
     @Test func `a write that fails leaves the old file and no other`() throws {
         let path = folder + "/file"
         try AtomicFile.write(Array("one".utf8), to: path, mode: 0o600)
-        #expect(throws: SystemError(ENOSPC, in: "write")) {
+        // It says which file.
+        #expect(throws: SystemError(ENOSPC, call: "write(\(path).new)")) {
             try AtomicFile.write(to: path, mode: 0o600) { _ throws(SystemError) in
                 throw SystemError(ENOSPC, in: "write")
             }

@@ -17,7 +17,8 @@ struct SessionsService: Sendable {
         let interface = SessionsCalls.interface
         service.on("\(interface).Start") { try await start($0, $1) }
         service.on("\(interface).Stop") { try await stop($0, $1) }
-        service.on("\(interface).Status") { try await status($0, $1) }
+        service.on("\(interface).Status") { try await status($0) }
+        service.on("\(interface).List") { try await list($0) }
         service.on("\(interface).Statistics") { try await statistics($0, $1) }
         service.onMore("\(interface).Monitor") { try await monitor($0) }
     }
@@ -77,24 +78,6 @@ struct SessionsService: Sendable {
         return NoParameters()
     }
 
-    private func status(
-        _ parameters: SessionsCalls.StatusParameters,
-        _ request: VarlinkRequest
-    ) async throws -> SessionsCalls.StatusReply {
-        let caller = Caller(request.caller)
-        if let identifier = parameters.identifier {
-            let configuration = try await visible(identifier, to: caller)
-            var view = await view(configuration)
-            // Told before a start fails for it; of one configuration only, for each item is opened.
-            if view.session == nil, let fault = store.secretFault(of: configuration) {
-                view.notes.append("secretUnavailable: \(fault.reason ?? fault.message) \(fault.remedy ?? "")")
-            }
-            return SessionsCalls.StatusReply(sessions: [view])
-        }
-        let all = await store.configurations().filter { permission.maySee($0.owner, caller) }
-        return SessionsCalls.StatusReply(sessions: await views(all))
-    }
-
     private func statistics(
         _ parameters: SessionsCalls.StatusParameters,
         _ request: VarlinkRequest
@@ -109,7 +92,7 @@ struct SessionsService: Sendable {
 
     // MARK: Views
 
-    private func view(_ configuration: Configuration) async -> SessionView {
+    func view(_ configuration: Configuration) async -> SessionView {
         if let tunnel = await tunnels.existing(configuration.identifier) { return await tunnel.view(of: configuration) }
         var view = SessionView(
             identifier: configuration.identifier,
@@ -124,7 +107,7 @@ struct SessionsService: Sendable {
     }
 
     /// All at once, in the same order: one provider that doesn't answer holds up the reply only once.
-    private func views(_ configurations: [Configuration]) async -> [SessionView] {
+    func views(_ configurations: [Configuration]) async -> [SessionView] {
         await withTaskGroup(of: (Int, SessionView).self) { group in
             for (index, configuration) in configurations.enumerated() {
                 group.addTask { (index, await view(configuration)) }
@@ -203,7 +186,7 @@ struct SessionsService: Sendable {
         return events
     }
 
-    private func visible(_ identifier: String, to caller: Caller) async throws(ControlError) -> Configuration {
+    func visible(_ identifier: String, to caller: Caller) async throws(ControlError) -> Configuration {
         guard let configuration = await store.configuration(identifier), permission.maySee(configuration.owner, caller)
         else { throw .configurationUnknown(identifier) }
         return configuration

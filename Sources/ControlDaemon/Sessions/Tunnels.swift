@@ -17,6 +17,9 @@ package actor Tunnels {
         return tunnel
     }
 
+    /// All that there are, by identifier.
+    package func allExisting() -> [String: Tunnel] { all }
+
     package func existing(_ identifier: String) -> Tunnel? { all[identifier] }
 
     /// Forgets a tunnel whose configuration is removed.

@@ -10,7 +10,7 @@ struct ConfigurationFile {
     static let limit = 1 << 20
 
     /// Why a file isn't used.
-    enum Fault: Error, CustomStringConvertible {
+    enum Fault: Error, Sendable, CustomStringConvertible {
         /// It may come back, so it stays where it is.
         case unreadable(SystemError)
         /// It will not, so it is set aside.

@@ -133,7 +133,13 @@ extension ConfigurationStore {
         guard items.hasCondemned else { return }
         if !items.knowsHistory {
             let all = (try? FileSystem.names(inFolder: directories.history)) ?? []
-            items.learn(Dictionary(all.map { ($0, history.references($0)) }, uniquingKeysWith: { $1 }))
+            // What the present generations refer to is known, and most configurations have no other.
+            items.learn(
+                Dictionary(
+                    all.map { ($0, history.references($0, except: configuration($0)?.generation)) },
+                    uniquingKeysWith: { $1 }
+                )
+            )
         }
         for reference in items.takeUseless() {
             // What can't be removed now is reported as an orphan at the next start.

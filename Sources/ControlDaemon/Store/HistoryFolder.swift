@@ -44,11 +44,15 @@ struct HistoryFolder: Sendable {
     }
 
     /// Everything that any generation refers to, also one that isn't valid any more.
-    func references(_ identifier: String) -> Set<ItemReference> { Self.references(inFolder: folder(identifier)) }
+    ///
+    /// - Parameter generation: one that isn't looked at.
+    func references(_ identifier: String, except generation: Int? = nil) -> Set<ItemReference> {
+        Self.references(inFolder: folder(identifier), except: generation.map { "\($0).json" })
+    }
 
-    static func references(inFolder folder: String) -> Set<ItemReference> {
+    static func references(inFolder folder: String, except file: String? = nil) -> Set<ItemReference> {
         let names = (try? FileSystem.names(inFolder: folder)) ?? []
-        return names.reduce(into: []) { found, name in
+        return names.filter { $0 != file }.reduce(into: []) { found, name in
             let bytes = try? FileSystem.contents(ofFile: "\(folder)/\(name)", limit: ConfigurationFile.limit)
             guard let bytes, let document = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return }
             StoreContents.collect(document, &found)

@@ -26,8 +26,8 @@ struct ItemUses: Sendable {
         for reference in references {
             let count = (counts[reference] ?? 1) - 1
             counts[reference] = count == 0 ? nil : count
+            if count == 0 { condemned.insert(reference) }
         }
-        condemn(references)
     }
 
     mutating func condemn(_ references: Set<ItemReference>) { condemned.formUnion(references) }

@@ -38,9 +38,8 @@ package struct StoreContents: Sendable {
             try contents.takeBackRemovals(directories, history)
             let pending = PendingSave(folder: directories.pending, onStep: { _ in })
             contents.interrupted = try pending.documents()
-            for name in try FileSystem.names(inFolder: directories.configurations).sorted() {
-                contents.take(name, directories, history)
-            }
+            let names = try FileSystem.names(inFolder: directories.configurations).sorted()
+            for file in FileReading.all(names, directories, history) { contents.take(file, directories, history) }
             try pending.recover(contents.configurations, files: directories.configurations, history, keychain)
             try contents.finishRemovals(directories, history, keychain)
             try contents.findLost(directories, history)
@@ -75,30 +74,20 @@ package struct StoreContents: Sendable {
 
     // MARK: Files
 
-    private mutating func take(_ name: String, _ directories: DaemonDirectories, _ history: HistoryFolder) {
-        let path = "\(directories.configurations)/\(name)"
-        // Editors keep files of their own beside the one that they write.
-        if name.hasPrefix(".") { return }
-        guard let identifier = ConfigurationFile.identifier(inName: name), ConfigurationFile.isIdentifier(identifier)
-        else {
-            return setAside(path, name, "its name isn't IDENTIFIER.json, with a UUID in lower case", directories)
-        }
-        do throws(ConfigurationFile.Fault) {
-            take(try ConfigurationFile.readEdited(path, identifier: identifier), path, history)
-        } catch {
-            guard case .damaged(let reason) = error else {
-                incidents.append("The configuration file \(path) can't be read and stays unused: \(error).")
-                return
-            }
-            setAside(path, name, reason, directories)
+    private mutating func take(_ file: FileReading, _ directories: DaemonDirectories, _ history: HistoryFolder) {
+        switch file.found {
+        case .configuration(let configuration):
+            take(configuration, isAsWritten: file.isAsWritten, history)
+        case .fault(.damaged(let reason)): setAside(file.path, reason, directories)
+        case .fault(.unreadable(let error)):
+            incidents.append("The configuration file \(file.path) can't be read and stays unused: \(error).")
         }
     }
 
     /// Takes a configuration as its file has it, or as the history has it where somebody changed the file.
-    private mutating func take(_ configuration: Configuration, _ path: String, _ history: HistoryFolder) {
+    private mutating func take(_ configuration: Configuration, isAsWritten: Bool, _ history: HistoryFolder) {
         let identifier = configuration.identifier
-        let copy = try? FileStamp(of: history.file(identifier, configuration.generation))
-        if configuration == interrupted[identifier] || copy != nil && copy == (try? FileStamp(of: path)) {
+        if isAsWritten || configuration == interrupted[identifier] {
             configurations[identifier] = configuration
             return
         }
@@ -117,7 +106,7 @@ package struct StoreContents: Sendable {
         if same != last || configuration.generation != last.generation { edited.append(identifier) }
     }
 
-    private mutating func setAside(_ path: String, _ name: String, _ reason: String, _ directories: DaemonDirectories) {
+    private mutating func setAside(_ path: String, _ reason: String, _ directories: DaemonDirectories) {
         do throws(SystemError) {
             let aside = try DamagedFiles(folder: directories.damaged).setAside(path)
             incidents.append("The configuration file \(path) is damaged: \(reason). It was set aside as \(aside).")
