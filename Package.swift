@@ -147,6 +147,7 @@ let fuzzers: [Target] =
     ? [
         fuzzer("FuzzConfigurationFile", ["WireGuardConfig"]),
         fuzzer("FuzzConfigurationJSON", ["WireGuardConfig", "ControlAPI"]),
+        fuzzer("FuzzConfigurationDocument", ["ControlDaemon", "ControlAPI"]),
         fuzzer("FuzzDatagrams", ["WireGuardCore", "TunnelCrypto", "NetworkTypes"]),
         fuzzer("FuzzReplayWindow", ["WireGuardCore"]),
         fuzzer("FuzzPackets", ["PacketIO", "PacketTestSupport", "LinuxSystem"]),

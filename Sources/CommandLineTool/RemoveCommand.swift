@@ -8,7 +8,10 @@ struct RemoveCommand {
     init(_ context: CommandContext) { self.context = context }
 
     func run() async throws -> ExitCode {
-        let view = try await context.findSession(prefixes: false)
+        let configuration = try await context.findConfiguration(prefixes: false)
+        guard let view = try await context.daemon.status(configuration.identifier).first else {
+            throw ControlError(.configurationUnknown, "There is no configuration \"\(configuration.name)\" any more.")
+        }
         if view.isRunning {
             guard context.invocation.has(.force) else {
                 throw ControlError(
@@ -19,7 +22,7 @@ struct RemoveCommand {
             }
             try await DownCommand(context).stopBeforeRemoval(view)
         }
-        try await context.daemon.remove(view.identifier, generation: nil)
+        try await context.daemon.remove(view.identifier, generation: configuration.generation)
         if context.console.json {
             try context.console.print(json: RemoveDocument(identifier: view.identifier, name: view.name))
         } else {

@@ -1,6 +1,8 @@
 /// Reads values in D-Bus's wire format, of either byte order; nothing that it reads is trusted.
 package struct BusReader: Sendable {
-    package struct Malformed: Error, Equatable, Sendable {}
+    package struct Malformed: Error, Equatable, Sendable, CustomStringConvertible {
+        package var description: String { "it isn't in D-Bus's wire format" }
+    }
 
     private let bytes: [UInt8]
     private let end: Int

@@ -159,6 +159,7 @@ import WireGuardConfig
         let ran = await Ran.tunnelctl("remove", "home", socket: fake.socket)
         #expect(ran.code == .done)
         #expect(fake.update { $0.removals } == [Samples.home])
+        #expect(fake.update { $0.removedGenerations } == [7])
         #expect(await Ran.tunnelctl("remove", "hom", socket: fake.socket).code == .noSuchConfiguration)
         await fake.stop()
     }

@@ -133,7 +133,10 @@ enum FakeService {
         service.on("org.tunneld.Configurations.Remove") { (parameters: ConfigurationsCalls.RemoveParameters, _) in
             let fake = try box.get()
             try fake.called("Remove")
-            fake.update { $0.removals.append(parameters.identifier) }
+            fake.update {
+                $0.removals.append(parameters.identifier)
+                $0.removedGenerations.append(parameters.generation)
+            }
             return NoParameters()
         }
         service.on("org.tunneld.Keychain.Reveal") { request in

@@ -43,6 +43,7 @@ final class FakeTunneld: Sendable {
         var saves: [ConfigurationsCalls.SaveParameters] = []
         var savedSecrets: [String: [UInt8]] = [:]
         var removals: [String] = []
+        var removedGenerations: [Int?] = []
         var history = ConfigurationsCalls.HistoryReply(
             identifier: Samples.home,
             name: "home",

@@ -15,7 +15,7 @@ struct ConfigurationAnnouncer: Sendable {
         Task {
             guard let tunnel = await tunnels.existing(configuration.identifier) else { return }
             if isSwitchedOff {
-                await tunnel.stop(session: nil)
+                await tunnel.stop(session: nil, reason: "The configuration was disabled.")
             } else {
                 await tunnel.configurationChanged()
             }

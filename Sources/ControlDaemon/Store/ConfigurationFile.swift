@@ -1,22 +1,22 @@
-import ControlAPI
+package import ControlAPI
 import FoundationEssentials
 import Glibc
-import LinuxSystem
+package import LinuxSystem
 
 /// One configuration's file: its JSON, and what it must be to be trusted.
-struct ConfigurationFile {
+package struct ConfigurationFile {
     static let suffix = ".json"
     /// Bytes of a document.
     static let limit = 1 << 20
 
     /// Why a file isn't used.
-    enum Fault: Error, Sendable, CustomStringConvertible {
+    package enum Fault: Error, Sendable, CustomStringConvertible {
         /// It may come back, so it stays where it is.
         case unreadable(SystemError)
         /// It will not, so it is set aside.
         case damaged(String)
 
-        var description: String {
+        package var description: String {
             switch self {
             case .unreadable(let error): "\(error)"
             case .damaged(let reason): reason
@@ -33,7 +33,7 @@ struct ConfigurationFile {
         return String(name.dropLast(suffix.count))
     }
 
-    static func encode(_ configuration: Configuration) throws(ControlError) -> [UInt8] {
+    package static func encode(_ configuration: Configuration) throws(ControlError) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         guard let data = try? encoder.encode(configuration), data.count < limit else {
@@ -56,7 +56,11 @@ struct ConfigurationFile {
     /// Reads a configuration that somebody else than tunneld may have written: its identifier and its generation, which
     /// tunneld gives, may be missing.
     static func readEdited(_ path: String, identifier: String) throws(Fault) -> Configuration {
-        let bytes = try trustedContents(of: path)
+        try decode(trustedContents(of: path), identifier: identifier)
+    }
+
+    /// Reads a document's bytes, whoever wrote them.
+    package static func decode(_ bytes: [UInt8], identifier: String) throws(Fault) -> Configuration {
         do {
             var configuration = try JSONDecoder().decode(Configuration.self, from: Data(bytes))
             try ConfigurationRules.check(configuration)

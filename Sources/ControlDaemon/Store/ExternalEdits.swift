@@ -144,7 +144,7 @@ package actor ExternalEdits {
             [.tunnelID(identifier)]
         )
         if let tunnel = await tunnels.existing(identifier) {
-            await tunnel.stop(session: nil)
+            await tunnel.stop(session: nil, reason: "The configuration was removed.")
             await tunnel.idle()
         }
         await store.lose(identifier, "Its file was removed by somebody else.")

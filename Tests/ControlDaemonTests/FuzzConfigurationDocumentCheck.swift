@@ -1,0 +1,1 @@
+../Fuzz/FuzzConfigurationDocument/Check.swift
