@@ -139,7 +139,8 @@ import Testing
         #expect(ran.code == .done && ran.output.contains("warning: w"))
         let saves = fake.update { $0.saves }
         #expect(saves.map(\.generation) == [7, 8])
-        #expect(saves[1].configuration.username == "eva" && saves[1].configuration.exclusive)
+        let last = try #require(saves.last).configuration
+        #expect(last.username == "eva" && last.exclusive)
         await fake.stop()
     }
 
