@@ -159,6 +159,17 @@ import TunnelCrypto
         #expect(keychain.sealAll().sealed == 0)
     }
 
+    @Test func `an item whose secret is empty is told as such when it is needed`() throws {
+        let reference = try #require(ItemReference("keychain:00112233445566778899aabbccddeeff"))
+        let keychain = try openKeychain(in: temporary)
+        let empty = Array("TNKI".utf8) + [1, 2, 4, 0, 0xe8, 3, 0, 0, 0, 0, 0, 0] + Array("home".utf8)
+        try AtomicFile.write(empty, to: path(reference), mode: 0o600)
+        #expect(
+            error { _ = try keychain.secret(of: reference, ownedBy: nil) }
+                == .damaged(reference: "\(reference)", "its secret is empty")
+        )
+    }
+
     @Test func `a crash while an item is sealed leaves it whole, before or after`() throws {
         let reference = try #require(ItemReference("keychain:00112233445566778899aabbccddeeff"))
         let scratch = try openKeychain(in: temporary)

@@ -27,7 +27,8 @@ package struct DaemonOptions: Equatable, Sendable {
           --help       print this
           --version    print the version
         Directories: STATE_DIRECTORY (/var/lib/tunneld), RUNTIME_DIRECTORY (/run/tunneld),
-        CONFIGURATION_DIRECTORY (/etc/tunneld, with tunneld.conf).
+        CONFIGURATION_DIRECTORY (/etc/tunneld, with tunneld.conf), CREDENTIALS_DIRECTORY (with tunneld.host-key,
+        32 bytes, which secrets are sealed under; else host-key in the state directory).
 
         """
 
