@@ -93,14 +93,15 @@ struct KeychainCommand {
         var table = TextTable(["NAME", "KIND", "SCOPE", "USED BY", "REFERENCE"])
         for item in items {
             table.append([
-                StyledText(item.name, .bold), StyledText(item.kind.typed), StyledText(scopeText(item)),
+                StyledText(item.shownName, .bold), StyledText(item.kind?.typed ?? "unknown"),
+                StyledText(scopeText(item)),
                 StyledText(item.usedBy.isEmpty ? "–" : item.usedBy.joined(separator: ", ")),
                 StyledText(item.reference, .dim),
             ])
         }
         try context.console.print(table.lines)
         for item in items {
-            if let problem = item.problem { try context.console.print("\(item.name, .bold): \(problem, .bad)") }
+            if let problem = item.problem { try context.console.print("\(item.shownName, .bold): \(problem, .bad)") }
         }
     }
 
@@ -109,7 +110,15 @@ struct KeychainCommand {
         let newName = context.invocation.value(.name)
         let file = context.invocation.value(.file)
         // With a new name alone the secret stays.
-        let bundle = newName != nil && file == nil ? nil : try bundle(item.kind, from: file, isNew: true)
+        guard let kind = item.kind else {
+            throw ControlError(
+                .secretUnavailable,
+                "The item can't be replaced.",
+                reason: item.problem,
+                remedy: "Remove it, and add another one."
+            )
+        }
+        let bundle = newName != nil && file == nil ? nil : try bundle(kind, from: file, isNew: true)
         let replaced = try await context.daemon.replaceItem(
             KeychainCalls.ReplaceParameters(reference: item.reference, name: newName),
             bundle: bundle
@@ -117,7 +126,7 @@ struct KeychainCommand {
         let document = AddDocument(
             reference: item.reference,
             name: newName ?? item.name,
-            kind: item.kind,
+            kind: kind,
             scope: item.scope,
             identity: replaced.identity
         )
@@ -220,6 +229,10 @@ private struct AddDocument: Encodable {
     let kind: SecretKind
     let scope: KeychainCalls.Scope
     let identity: KeychainCalls.Identity?
+}
+
+extension KeychainCalls.Item {
+    fileprivate var shownName: String { name.isEmpty ? "(unreadable)" : name }
 }
 
 private struct RemoveDocument: Encodable {

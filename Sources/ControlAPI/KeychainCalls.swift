@@ -14,7 +14,8 @@ package enum KeychainCalls {
     package struct Item: Codable, Equatable, Sendable {
         package var reference: String
         package var name: String
-        package var kind: SecretKind
+        /// Null where the item can't be read.
+        package var kind: SecretKind?
         package var scope: Scope
         /// The id of the user whose configurations may refer to it; 0 for the system.
         package var user: Int
@@ -28,7 +29,7 @@ package enum KeychainCalls {
         package init(
             reference: String,
             name: String,
-            kind: SecretKind,
+            kind: SecretKind?,
             user: Int,
             partOfConfiguration: Bool,
             usedBy: [String],

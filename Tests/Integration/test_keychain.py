@@ -239,6 +239,8 @@ class Keychain(unittest.TestCase):
     def unavailable(self, name, why):
         """Starts it in vain, and looks that this is told, before and after, and changes nothing."""
         self.assertIn(why, " ".join(self.daemon.status(name)["notes"]))
+        problems = [item["problem"] for item in self.daemon.json("keychain", "list") if name in item["usedBy"]]
+        self.assertTrue(not problems or why in problems[0], problems)
         result = self.daemon.ctl("up", name, "--timeout", "5", check=False)
         self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
         self.assertIn(why, result.stderr)
@@ -363,6 +365,19 @@ class Keychain(unittest.TestCase):
         self.assertIn("no private key", add("keyless", self.identity("keyless", "-nokeys")).stderr)
         names = [item["name"] for item in self.daemon.json("keychain", "list")]
         self.assertEqual(names, ["laptop", "older", "third"])
+        # The same where it comes with a configuration.
+        key = self.add("key", base64.b64decode(genkey()), "privateKey")
+        wanted = self.configuration(key, passwordReference="new:id")
+        described = {"configuration": wanted, "generation": 0,
+                     "secrets": [{"placeholder": "new:id", "kind": "identity"}]}
+        wrong = self.call("Configurations.Save", described, {"new:id": good.read_bytes(), "new:id.password": b"sheep"})
+        self.assertIn("password of the PKCS#12 file is wrong", self.error(wrong, "ConfigurationInvalid")["reason"])
+        self.assertEqual(self.daemon.json("list"), [])
+        saved = self.call("Configurations.Save", described, {"new:id": good.read_bytes(), "new:id.password": b"wolf"})
+        self.assertNotIn("error", saved)
+        _, data = call(self.daemon.socket, "Keychain.Reveal", {"identifier": saved["parameters"]["identifier"]})
+        self.assertEqual(sorted(unbundle(data).values(), key=len)[0], b"wolf")
+        self.assertIn(good.read_bytes(), unbundle(data).values())
 
     # A person
 

@@ -269,30 +269,34 @@ struct KeychainService: Sendable {
         } catch {
             throw ControlError(error, "list the keychain items")
         }
-        let items = references.compactMap { item($0, users[$0] ?? []) }
+        let items = references.map { item($0, users[$0]) }
         return items.filter { permission.maySee(.init(user: UInt32(clamping: $0.user)), caller) }
             .sorted { ($0.name, $0.user, $0.reference) < ($1.name, $1.user, $1.reference) }
     }
 
-    /// Nil for one whose owner can't be known: those are told when tunneld starts.
-    private func item(_ reference: ItemReference, _ users: [String]) -> KeychainCalls.Item? {
-        guard let header = try? keychain.claimedHeader(of: reference) else { return nil }
+    /// One that can't be read is shown all the same: to the owner of the configurations that refer to it, else to root.
+    private func item(_ reference: ItemReference, _ users: ConfigurationStore.ItemUsers?) -> KeychainCalls.Item {
+        var header: ItemHeader?
         var problem: String?
         do throws(KeychainError) {
-            _ = try keychain.header(of: reference, ownedBy: header.owner)
+            header = try? keychain.claimedHeader(of: reference)
+            _ = try keychain.header(of: reference, ownedBy: nil)
         } catch {
             problem = error.sentence
         }
         return KeychainCalls.Item(
             reference: reference.description,
-            name: header.label,
-            kind: header.kind,
-            user: Int(header.owner),
-            partOfConfiguration: header.isPartOfConfiguration,
-            usedBy: users,
+            name: header?.label ?? "",
+            kind: header?.kind,
+            user: Int(header?.owner ?? users?.owner ?? Self.nobody),
+            partOfConfiguration: header?.isPartOfConfiguration ?? (users != nil),
+            usedBy: users?.names ?? [],
             problem: problem
         )
     }
+
+    /// Whom the kernel takes for no user (setreuid(2)).
+    private static let nobody = UInt32.max
 
     private func wrong(_ field: String, _ what: String, _ reason: String) -> ControlError {
         ControlError(.invalidParameter, "Can't \(what).", reason: reason, field: field)

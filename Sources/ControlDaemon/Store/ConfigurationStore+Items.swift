@@ -52,7 +52,7 @@ extension ConfigurationStore {
     /// - Throws: `inUse`, which names the configurations.
     func removeItem(_ reference: ItemReference, isForced: Bool) throws(ControlError) {
         let what = "remove the keychain item"
-        if !isForced, let users = itemUsers()[reference] {
+        if !isForced, let users = itemUsers()[reference]?.names {
             throw ControlError(
                 .inUse,
                 "Can't \(what): it is in use.",
@@ -63,12 +63,19 @@ extension ConfigurationStore {
         try failing(what) { () throws(KeychainError) in try keychain.remove(reference) }
     }
 
-    /// The names of the configurations that refer to each item.
-    func itemUsers() -> [ItemReference: [String]] {
-        var users: [ItemReference: [String]] = [:]
+    /// Who refers to an item.
+    struct ItemUsers: Sendable {
+        /// The owner of the configurations, who is the item's.
+        let owner: UInt32
+        var names: [String] = []
+    }
+
+    /// The configurations that refer to each item.
+    func itemUsers() -> [ItemReference: ItemUsers] {
+        var users: [ItemReference: ItemUsers] = [:]
         for configuration in configurations() {
             for reference in StoreContents.references(in: configuration) {
-                users[reference, default: []].append(configuration.name)
+                users[reference, default: ItemUsers(owner: configuration.owner.user)].names.append(configuration.name)
             }
         }
         return users
