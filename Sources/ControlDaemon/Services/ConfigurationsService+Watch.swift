@@ -6,7 +6,6 @@ import VarlinkSocket
 extension ConfigurationsService {
     func watch(_ request: VarlinkRequest) async throws {
         let responder = request.responder
-        guard responder.wantsMore else { throw VarlinkError.expectedMore }
         let caller = Caller(request.caller)
         let subscription = hub.subscribe { [permission] _, owner in permission.maySee(owner, caller) }
         defer { hub.unsubscribe(subscription) }

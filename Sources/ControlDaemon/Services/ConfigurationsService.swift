@@ -23,7 +23,7 @@ struct ConfigurationsService: Sendable {
         service.on("\(interface).History") { try await history($0, $1) }
         service.on("\(interface).Restore") { try await restore($0, $1) }
         service.on("\(interface).Lost") { try await lost($0, $1) }
-        service.on("\(interface).Watch") { try await watch($0) }
+        service.onMore("\(interface).Watch") { try await watch($0) }
     }
 
     private func load(
