@@ -1,11 +1,12 @@
 """What a person is told where something stands in the way: in time, once, and with a remedy that fits."""
 
 import os
+import resource
 import signal
 import time
 import unittest
 
-from lab import SLACK, Lab, conf, genkey, pubkey, wait_for
+from lab import SLACK, Lab, conf, genkey, pubkey, replies, wait_for
 
 
 class WhatIsTold(unittest.TestCase):
@@ -70,18 +71,19 @@ class WhatIsTold(unittest.TestCase):
         self.assertIn("twin of user 4243 (", result.stderr)
         self.assertEqual(daemon.ctl("show", daemon.json("list")[0]["identifier"]).returncode, 0)
 
-    def test_a_client_that_breaks_the_protocol_all_the_time_does_not_fill_the_log(self):
+    def test_a_client_that_is_refused_all_the_time_does_not_fill_the_log(self):
         a, _ = self.lab.pair()
         daemon = self.lab.tunneld(a)
-        for _ in range(10):
+        # More connections than one user may have; each beyond the limit is refused.
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(limit[1], 4096), limit[1]))
+        self.addCleanup(resource.setrlimit, resource.RLIMIT_NOFILE, limit)
+        connections = [daemon.connect() for _ in range(2048)]
+        for _ in range(50):
             with daemon.connect() as connection:
-                try:
-                    # Beyond the limit of a message.
-                    connection.sendall(b'{"method":"' + b"a" * (5 << 20))
-                    while connection.recv(4096):
-                        pass
-                except OSError:
-                    pass
+                self.assertEqual(next(replies(connection))["error"], "org.tunneld.LimitExceeded")
+        for connection in connections:
+            connection.close()
         lines = daemon.process.log_path.read_text().count("A client was in the way")
         self.assertGreaterEqual(lines, 1)
         # One, and another where a minute passed.
