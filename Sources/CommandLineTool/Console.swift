@@ -1,5 +1,6 @@
 package import ControlAPI
 import FoundationEssentials
+import NetworkTypes
 
 /// How tunnelctl talks: text for a person or JSON on standard output, errors and notes on standard error.
 package struct Console: Sendable {
@@ -86,6 +87,6 @@ package struct Console: Sendable {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         if pretty { encoder.outputFormatting.insert(.prettyPrinted) }
-        return String(decoding: try encoder.encode(value), as: UTF8.self)
+        return String(decoding: try encoder.encode(value), as: UTF8.self).escapedInsideJSON
     }
 }

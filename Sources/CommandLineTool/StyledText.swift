@@ -1,3 +1,5 @@
+import NetworkTypes
+
 /// One line for a person: pieces of text, each with a style.
 ///
 /// Rendering escapes every piece, so that names, errors and hooks of others can't steer the terminal; only the styles

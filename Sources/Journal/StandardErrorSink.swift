@@ -1,4 +1,5 @@
 import Glibc
+import NetworkTypes
 
 /// Writes entries as lines: `warning: the text [TUNNEL_NAME=home]`.
 struct StandardErrorSink: LogSink {
@@ -23,8 +24,9 @@ struct StandardErrorSink: LogSink {
             text += " [" + entry.fields.map { "\($0.name)=\($0.value)" }.joined(separator: " ") + "]"
         }
         var line: [UInt8] = []
-        for scalar in text.unicodeScalars {
-            let piece = printable(scalar).utf8
+        // What came from elsewhere can't begin a line of its own or colour a terminal.
+        for scalar in text.escapedForTerminal.unicodeScalars {
+            let piece = String(scalar).utf8
             guard line.count + piece.count + 4 <= lineLimit else {
                 line += "…".utf8
                 break
@@ -33,17 +35,5 @@ struct StandardErrorSink: LogSink {
         }
         line.append(UInt8(ascii: "\n"))
         return line
-    }
-
-    /// Control characters are spelled out.
-    ///
-    /// What came from elsewhere can't begin a line of its own or colour a terminal.
-    private static func printable(_ scalar: Unicode.Scalar) -> String {
-        switch scalar.value {
-        case 0x0A: "\\n"
-        case 0x09: "\\t"
-        case ..<0x20, 0x7F..<0xA0: "\\u{\(String(scalar.value, radix: 16))}"
-        default: String(scalar)
-        }
     }
 }

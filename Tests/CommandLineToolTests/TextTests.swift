@@ -1,5 +1,7 @@
 @testable import CommandLineTool
 import ControlAPI
+import FoundationEssentials
+import NetworkTypes
 import Testing
 
 @Suite struct TextTests {
@@ -43,11 +45,30 @@ import Testing
     @Test(
         arguments: [
             ("plain é 日本", "plain é 日本"), ("a\u{1B}[2Jb", "a\\u{1B}[2Jb"), ("a\nb\tc\r", "a\\nb\\tc\\r"),
-            ("\u{9B}1m", "\\u{9B}1m"), ("abc\u{202E}fdp", "abc\\u{202E}fdp"), ("\u{7F}", "\\u{7F}"),
+            ("\u{9B}1m", "\\u{9B}1m"), ("ho\u{200B}me", "ho\\u{200B}me"), ("ho\u{200D}me", "ho\\u{200D}me"),
+            ("a\u{200F}b\u{FEFF}", "a\\u{200F}b\\u{FEFF}"), ("a\u{2028}b\u{AD}", "a\\u{2028}b\\u{AD}"),
+            ("\u{3164}\u{E0041}", "\\u{3164}\\u{E0041}"), ("می\u{200C}خواهم", "می\u{200C}خواهم"),
+            ("👩\u{200D}💻 ❤\u{FE0F}", "👩\u{200D}💻 ❤\u{FE0F}"), ("a\u{FE0F}", "a\\u{FE0F}"),
+            ("क\u{94D}\u{200D}", "क\u{94D}\\u{200D}"), ("abc\u{202E}fdp", "abc\\u{202E}fdp"), ("\u{7F}", "\\u{7F}"),
         ]
     )
     func `what could steer a terminal is escaped`(_ text: String, _ shown: String) {
         #expect(text.escapedForTerminal == shown)
+    }
+
+    @Test func `JSON has escapes of its own for what could steer a terminal, and means the same`() throws {
+        let output = CapturedText()
+        let console = Console(output: output, errors: output, json: true, isTerminal: true, colour: false)
+        let text = "a\u{1B}\u{9B}\u{202E}\u{E0041}é"
+        try console.print(json: [text], streaming: true)
+        #expect(output.text == "[\"a\\u001b\\u009b\\u202e\\udb40\\udc41é\"]\n")
+        #expect(try JSONDecoder().decode([String].self, from: Data(output.text.utf8)) == [text])
+    }
+
+    @Test func `bytes that aren't UTF-8 are named by their numbers`() {
+        #expect(FileName.shown(Array("caf".utf8) + [0xe9] + Array("é.conf".utf8)) == "caf\\xE9é.conf")
+        #expect(FileName.shown([0xe2, 0x82]) == "\\xE2\\x82")
+        #expect(FileName.text([0xff]) == nil && FileName.text(Array("é".utf8)) == "é")
     }
 
     @Test func `styles become sequences only where colour is wanted, and names never do`() {

@@ -15,7 +15,7 @@ import Testing
     @Test func `control characters can't begin a line or colour a terminal`() throws {
         let hostile = LogEntry(level: .error, message: "a\nerror: b\u{1B}[31m\r\u{85}", fields: [])
         let line = String(decoding: StandardErrorSink.line(for: hostile), as: UTF8.self)
-        #expect(line == "error: a\\nerror: b\\u{1b}[31m\\u{d}\\u{85}\n")
+        #expect(line == "error: a\\nerror: b\\u{1B}[31m\\r\\u{85}\n")
     }
 
     @Test func `a long line is cut at a whole character and to what a pipe takes at once`() {
