@@ -26,6 +26,14 @@ package struct Configuration: Codable, Equatable, Sendable {
     package var onDemand: OnDemand
     package var provider: Provider?
 
+    /// The members of the document.
+    package enum CodingKeys: String, CodingKey, CaseIterable {
+        case version, identifier, generation, name, owner, type, enabled, exclusive, startAtBoot, serverAddress,
+            username
+        case passwordReference, includeAllNetworks, excludeLocalNetworks, enforceRoutes, persistentBlock
+        case disconnectOnSleep, onDemand, provider
+    }
+
     package init(name: String, owner: Owner, provider: Provider) {
         version = 1
         identifier = ""
@@ -53,6 +61,8 @@ package struct Configuration: Codable, Equatable, Sendable {
         package var application: String?
         package var profile: String?
 
+        package enum CodingKeys: String, CodingKey, CaseIterable { case user, application, profile }
+
         package init(user: UInt32, application: String? = nil, profile: String? = nil) {
             self.user = user
             self.application = application
@@ -66,6 +76,8 @@ package struct Configuration: Codable, Equatable, Sendable {
         package var enabled: Bool
         package var rules: [JSONValue]
 
+        package enum CodingKeys: String, CodingKey, CaseIterable { case enabled, rules }
+
         package init(enabled: Bool, rules: [JSONValue]) {
             self.enabled = enabled
             self.rules = rules
@@ -77,6 +89,8 @@ package struct Configuration: Codable, Equatable, Sendable {
         package var identifier: String
         /// An object whose shape is the provider's own affair; secrets stand in it as references only.
         package var configuration: JSONValue
+
+        package enum CodingKeys: String, CodingKey, CaseIterable { case identifier, configuration }
 
         package init(identifier: String, configuration: JSONValue) {
             self.identifier = identifier

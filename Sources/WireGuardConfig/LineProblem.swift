@@ -1,3 +1,5 @@
+import ControlAPI
+
 /// Finds out what somebody meant by a line that can't be read.
 enum LineProblem {
     /// Keys of AmneziaWG, whose files look like WireGuard's but need another protocol.

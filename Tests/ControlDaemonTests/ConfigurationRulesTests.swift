@@ -18,13 +18,20 @@ import Testing
     @Test(
         arguments: [
             ("", "It is empty."), (" home", "It begins or ends with a blank."), ("a\nb", "It has control characters."),
+            (
+                "91C8A993-5cab-47f9-8427-29b08f624400",
+                "It has the form of an identifier, by which configurations are found, too."
+            ),
+            (
+                "ho\u{200B}me",
+                "It has invisible characters, or such as turn the direction of writing: ho\\u{200B}me."
+            ),
+            ("a\u{202E}b", "It has invisible characters, or such as turn the direction of writing: a\\u{202E}b."),
             (String(repeating: "x", count: 256), "It has 256 bytes."),
         ]
     )
     func `a name that can't be shown is refused`(name: String, reason: String) {
-        var bad = good
-        bad.name = name
-        let error = fault(bad)
+        let error = fault { () throws(ControlError) in try ConfigurationRules.checkName(name) }
         #expect(error?.name == .configurationInvalid && error?.field == "name" && error?.reason == reason)
     }
 
@@ -59,11 +66,40 @@ import Testing
         )
     }
 
-    @Test(arguments: ["..", "all", "lo", "Büro (2. Stock)", "a/b", String(repeating: "x", count: 255)])
+    @Test(arguments: [
+        "..", "all", "lo", "Büro (2. Stock)", "a/b", "خانه", "👩\u{200D}💻", String(repeating: "x", count: 255),
+    ])
     func `every other name is taken`(name: String) throws {
-        var other = good
-        other.name = name
-        try ConfigurationRules.check(other)
+        try ConfigurationRules.checkName(name)
+    }
+
+    @Test(
+        arguments: [
+            (["futureKey": 1], "futureKey", nil), (["enabeld": true], "enabeld", "enabled"),
+            (["provider": ["identifer": "x"]], "provider.identifer", "identifier"),
+            (["owner": ["user": 0, "group": 1]], "owner.group", nil),
+            (["onDemand": ["rulez": []]], "onDemand.rulez", "rules"),
+            (
+                ["YAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=": 1],
+                "a member with a name of 44 bytes",
+                nil
+            ),
+        ] as [(JSONValue, String, String?)]
+    )
+    func `a member that isn't known is refused by its name`(document: JSONValue, field: String, nearest: String?) {
+        let error = fault { () throws(ControlError) in try ConfigurationRules.checkMembers(document) }
+        #expect(error?.name == .configurationInvalid && error?.field == field)
+        if let nearest { #expect(error?.remedy == "Did you mean \(nearest)?") }
+    }
+
+    @Test func `every member that is written is known`() throws {
+        var whole = good
+        whole.owner = .init(user: 1, application: "a", profile: "p")
+        (whole.serverAddress, whole.username, whole.passwordReference) = ("s", "u", "r")
+        try ConfigurationRules.checkMembers(JSONValue(encoding: whole))
+        // What is the provider's own is the provider's to judge.
+        whole.provider?.configuration = ["anything": ["at": "all"]]
+        try ConfigurationRules.checkMembers(JSONValue(encoding: whole))
     }
 
     @Test(
@@ -97,8 +133,12 @@ import Testing
     }
 
     private func fault(_ configuration: Configuration) -> ControlError? {
+        fault { () throws(ControlError) in try ConfigurationRules.check(configuration) }
+    }
+
+    private func fault(_ body: () throws(ControlError) -> Void) -> ControlError? {
         do throws(ControlError) {
-            try ConfigurationRules.check(configuration)
+            try body()
             return nil
         } catch {
             return error

@@ -150,6 +150,39 @@ import Testing
         #expect(try StoreContents.load(bench.directories, bench.keychain).incidents.isEmpty)
     }
 
+    @Test(arguments: [
+        (#""version" : 1"#, #""version" : 2"#, "its version is 2, and this tunneld reads 1"),
+        (
+            #""version" : 1"#, #""version" : 1, "killSwitch" : true"#,
+            "killSwitch: This version of tunneld knows no such"
+        ),
+        (
+            #""type" : "provider""#, #""type" : "ikev2""#,
+            "type: `ikev2` isn't supported."
+        ),
+    ])
+    func `a file of another version stays as it is, unused and told`(
+        old: String,
+        new: String,
+        reason: String
+    ) async throws {
+        let saved = try await bench.save()
+        let path = "\(bench.directories.configurations)/\(saved.identifier).json"
+        let text = String(decoding: try FileSystem.contents(ofFile: path, limit: 1 << 20), as: UTF8.self)
+        let newer = Array(text.replacing(old, with: new).utf8)
+        try AtomicFile.write(newer, to: path, mode: 0o600)
+        let contents = try StoreContents.load(bench.directories, bench.keychain)
+        #expect(contents.configurations.isEmpty)
+        #expect(contents.incidents.contains { $0.contains("stays as it is, unused: \(reason)") })
+        #expect(try FileSystem.contents(ofFile: path, limit: 1 << 20) == newer)
+        #expect(try bench.keychain.references() == StoreContents.references(in: saved))
+    }
+
+    @Test func `a stored name that wouldn't be taken today stays usable`() async throws {
+        let saved = try await bench.save("ho\u{200B}me")
+        #expect(try StoreContents.load(bench.directories, bench.keychain).configurations == [saved.identifier: saved])
+    }
+
     @Test func `a file under another's name, or that others may write, is not trusted`() async throws {
         let saved = try await bench.save()
         let folder = bench.directories.configurations

@@ -57,7 +57,21 @@ import Testing
         } catch {
             #expect(error.name == .providerUnknown && error.field == "provider.identifier")
             #expect(error.message == "There is no provider org.example.none.")
-            #expect(error.reason == "Installed are: org.tunneld.fake.")
+            let programs = bench.temporary.path + "/programs"
+            let reason = "Installed are: org.tunneld.fake. Looked for: programs tunnel-provider-* in \(programs)."
+            #expect(error.reason == reason)
+        }
+    }
+
+    @Test func `a provider of ours is missed by the name of its program`() async {
+        let catalogue = ProviderCatalogue(folders: ["/nowhere"], programs: bench.temporary.path)
+        do {
+            _ = try await catalogue.descriptor("org.tunneld.wireguard")
+            Issue.record("nothing was thrown")
+        } catch {
+            let places = "descriptors in /nowhere, programs tunnel-provider-* in \(bench.temporary.path)"
+            #expect(error.reason == "None is installed. Looked for: \(places).")
+            #expect(error.remedy?.hasPrefix("Install the provider, the program tunnel-provider-wireguard, or ") == true)
         }
     }
 

@@ -51,12 +51,14 @@ package actor ProviderCatalogue {
         let all = await installed()
         guard let descriptor = all.first(where: { $0.identifier == identifier }) else {
             let list = all.map(\.identifier).joined(separator: ", ")
-            let reasons = [all.isEmpty ? "None is installed." : "Installed are: \(list)."] + unusable
+            let reasons = [all.isEmpty ? "None is installed." : "Installed are: \(list).", lookedFor] + unusable
             throw ControlError(
                 .providerUnknown,
                 "There is no provider \(identifier.prefix(128)).",
                 reason: reasons.joined(separator: " "),
-                remedy: "Install the provider, or correct the configuration's provider.identifier.",
+                remedy:
+                    "Install the provider\(Self.program(identifier).map { ", the program \($0)" } ?? ""), or correct "
+                    + "the configuration's provider.identifier.",
                 field: "provider.identifier"
             )
         }
@@ -105,6 +107,21 @@ package actor ProviderCatalogue {
 
     private static func field(_ fault: ProviderDescriptor.Fault) -> String {
         fault.field.isEmpty ? "provider.configuration" : "provider.configuration.\(fault.field)"
+    }
+
+    /// Where providers are looked for.
+    private var lookedFor: String {
+        let places =
+            folders.map { "descriptors in \($0)" }
+            + (programs.map { ["programs \(Self.programPrefix)* in \($0)"] } ?? [])
+        return "Looked for: \(places.joined(separator: ", "))."
+    }
+
+    /// The program of a provider of ours.
+    private static func program(_ identifier: String) -> String? {
+        let parts = identifier.split(separator: ".", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts.starts(with: ["org", "tunneld"]) else { return nil }
+        return "\(programPrefix)\(parts[2].prefix(64))"
     }
 
     private static func isProgram(_ name: String) -> Bool {

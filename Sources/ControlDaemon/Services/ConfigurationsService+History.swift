@@ -31,7 +31,7 @@ extension ConfigurationsService {
         let owner = draft.configuration.owner
         if owner != last.owner { try await permission.check(.change, on: owner, by: caller, "restore \(last.name)") }
         var warnings: [String] = []
-        let descriptor = try await installed(draft.configuration, &warnings, hasSecrets: false)
+        let descriptor = try await installed(draft.configuration, &warnings)
         draft.places = SecretPlaces(keys: descriptor?.secretKeys ?? [])
         try await store.check(draft)
         if lost != nil { try await store.makeWay(for: identifier) }

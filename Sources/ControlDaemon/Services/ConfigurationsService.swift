@@ -57,14 +57,18 @@ struct ConfigurationsService: Sendable {
         let caller = Caller(call.caller)
         let configuration = try decode(request.configuration)
         let previous = try await authorize(configuration, caller)
+        if previous?.name != configuration.name { try ConfigurationRules.checkName(configuration.name) }
         var warnings: [String] = []
-        let descriptor = try await installed(configuration, &warnings, hasSecrets: request.secrets?.isEmpty == false)
+        let secrets = request.secrets ?? []
+        let descriptor = try await installed(configuration, &warnings)
+        let placeholders = Set(secrets.map(\.placeholder))
         let draft = ConfigurationStore.Draft(
             configuration: configuration,
             generation: request.generation,
-            secrets: request.secrets ?? [],
+            secrets: secrets,
             bundle: try bundle(call.descriptors),
-            places: SecretPlaces(keys: descriptor?.secretKeys ?? [])
+            places: descriptor.map { SecretPlaces(keys: $0.secretKeys) }
+                ?? SecretPlaces(of: placeholders, in: configuration)
         )
         try await store.check(draft)
         if let descriptor, let provider = configuration.provider, previous?.provider != provider {
@@ -87,6 +91,7 @@ struct ConfigurationsService: Sendable {
 
     private func decode(_ document: JSONValue) throws(ControlError) -> Configuration {
         try ConfigurationRules.checkType(document["type"])
+        try ConfigurationRules.checkMembers(document)
         let configuration: Configuration
         do {
             configuration = try document.decoded()
@@ -120,19 +125,19 @@ struct ConfigurationsService: Sendable {
     }
 
     /// The configuration's provider; one that isn't installed (yet) is refused at start, not here.
-    ///
-    /// Except that secrets can't be put in their places: only the provider says where those are.
     func installed(
         _ configuration: Configuration,
-        _ warnings: inout [String],
-        hasSecrets: Bool
+        _ warnings: inout [String]
     ) async throws(ControlError) -> ProviderDescriptor? {
         guard let provider = configuration.provider else { return nil }
         do throws(ControlError) {
             return try await catalogue.descriptor(provider.identifier)
         } catch {
-            guard error.name == .providerUnknown, !hasSecrets else { throw error }
-            warnings.append("\(error.message) \(error.reason ?? "") Its part of the configuration was not checked.")
+            guard error.name == .providerUnknown else { throw error }
+            warnings.append(
+                [error.message, error.reason, "Its part of the configuration was not checked.", error.remedy]
+                    .compactMap(\.self).joined(separator: " ")
+            )
             return nil
         }
     }

@@ -13,13 +13,15 @@ package struct ConfigurationFile {
     package enum Fault: Error, Sendable, CustomStringConvertible {
         /// It may come back, so it stays where it is.
         case unreadable(SystemError)
-        /// It will not, so it is set aside.
+        /// Another version may use it, so it stays where it is.
+        case foreign(String)
+        /// Nobody can use it, so it is set aside.
         case damaged(String)
 
         package var description: String {
             switch self {
             case .unreadable(let error): "\(error)"
-            case .damaged(let reason): reason
+            case .foreign(let reason), .damaged(let reason): reason
             }
         }
     }
@@ -62,15 +64,21 @@ package struct ConfigurationFile {
     /// Reads a document's bytes, whoever wrote them.
     package static func decode(_ bytes: [UInt8], identifier: String) throws(Fault) -> Configuration {
         do {
-            var configuration = try JSONDecoder().decode(Configuration.self, from: Data(bytes))
+            let document = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+            if let version = document["version"]?.integer, version > ConfigurationRules.version {
+                throw Fault.foreign("its version is \(version), and this tunneld reads \(ConfigurationRules.version)")
+            }
+            try ConfigurationRules.checkMembers(document)
+            var configuration = try document.decoded(as: Configuration.self)
             try ConfigurationRules.check(configuration)
+            guard !configuration.name.isEmpty else { throw Fault.damaged("its name is empty") }
             if configuration.identifier.isEmpty { configuration.identifier = identifier }
             guard configuration.identifier == identifier, isIdentifier(identifier) else {
                 throw Fault.damaged("its identifier isn't its name")
             }
             return configuration
         } catch let error as ControlError {
-            throw .damaged("\(error.field ?? "a field") is wrong: \(error.reason ?? error.message)")
+            throw .foreign("\(error.field ?? "a field"): \(error.reason ?? error.message)")
         } catch let fault as Fault {
             throw fault
         } catch let error as DecodingError {

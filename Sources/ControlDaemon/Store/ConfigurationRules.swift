@@ -1,4 +1,6 @@
 package import ControlAPI
+import FoundationEssentials
+import NetworkTypes
 
 /// What a configuration must be before the store takes it; no look at disk or network.
 package enum ConfigurationRules {
@@ -29,7 +31,7 @@ package enum ConfigurationRules {
         )
     }
 
-    /// Judges everything that doesn't depend on the provider.
+    /// Judges everything that doesn't depend on the provider, but for the name, which is judged when it is given.
     ///
     /// - Throws: `configurationInvalid` with the field that is at fault.
     package static func check(_ configuration: Configuration) throws(ControlError) {
@@ -41,7 +43,6 @@ package enum ConfigurationRules {
             )
         }
         try checkType(.string(configuration.type.rawValue))
-        try checkName(configuration.name)
         guard let provider = configuration.provider else {
             throw invalid("provider", "It is missing.", "It should hold `identifier` and `configuration`.")
         }
@@ -62,7 +63,25 @@ package enum ConfigurationRules {
         }
     }
 
-    private static func checkName(_ name: String) throws(ControlError) {
+    /// Judges the members of a document.
+    ///
+    /// - Throws: `configurationInvalid` for one that this version doesn't know.
+    package static func checkMembers(_ document: JSONValue) throws(ControlError) {
+        guard let unknown = ConfigurationMembers.unknown(in: document) else { return }
+        throw invalid(
+            unknown.field,
+            "This version of tunneld knows no such member.",
+            unknown.nearest.map { "Did you mean \($0)?" }
+                ?? "Leave it out, or use a tunneld that knows it: org.tunneld.Configurations has the members."
+        )
+    }
+
+    /// Judges a new name.
+    ///
+    /// Names of stored configurations aren't judged again: what an earlier version took must stay usable.
+    ///
+    /// - Throws: `configurationInvalid`.
+    package static func checkName(_ name: String) throws(ControlError) {
         guard let fault = nameFault(name) else { return }
         throw invalid("name", fault, "It should hold 1 to \(nameLimit) bytes of readable text.")
     }
@@ -75,6 +94,10 @@ package enum ConfigurationRules {
             "It has \(name.utf8.count) bytes."
         } else if name.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }) {
             "It has control characters."
+        } else if name.hasHiddenCharacters {
+            "It has invisible characters, or such as turn the direction of writing: \(name.escapedForTerminal)."
+        } else if UUID(uuidString: name) != nil {
+            "It has the form of an identifier, by which configurations are found, too."
         } else if name.first?.isWhitespace == true || name.last?.isWhitespace == true {
             "It begins or ends with a blank."
         } else {

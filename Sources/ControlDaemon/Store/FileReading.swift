@@ -11,6 +11,8 @@ struct FileReading: Sendable {
     }
 
     let path: String
+    /// From its name; nil where the name has none.
+    let identifier: String?
     let found: Found
     /// Whether it is what tunneld wrote last: it has the time and the size of its copy in the history.
     let isAsWritten: Bool
@@ -39,10 +41,12 @@ struct FileReading: Sendable {
         path = "\(directories.configurations)/\(name)"
         guard let identifier = ConfigurationFile.identifier(inName: name), ConfigurationFile.isIdentifier(identifier)
         else {
+            self.identifier = nil
             found = .fault(.damaged("its name isn't IDENTIFIER.json, with a UUID in lower case"))
             isAsWritten = false
             return
         }
+        self.identifier = identifier
         do throws(ConfigurationFile.Fault) {
             let configuration = try ConfigurationFile.readEdited(path, identifier: identifier)
             let copy = try? FileStamp(of: history.file(identifier, configuration.generation))

@@ -1,4 +1,5 @@
 package import ControlAPI
+import Keychain
 
 /// Where a configuration holds references to secrets, and nothing but references (design, section 9, `secretKeys`).
 package struct SecretPlaces: Sendable {
@@ -6,6 +7,17 @@ package struct SecretPlaces: Sendable {
     private let keys: Set<String>
 
     package init(keys: some Sequence<String>) { self.keys = Set(keys) }
+
+    /// The places as far as they can be told without the provider: where one of the placeholders stands, or a reference.
+    package init(of placeholders: Set<String>, in configuration: Configuration) {
+        var keys: Set<String> = []
+        if let provider = configuration.provider {
+            Self.collectKeys(of: provider.configuration, under: nil, to: &keys) {
+                placeholders.contains($0) || ItemReference($0) != nil
+            }
+        }
+        self.keys = keys
+    }
 
     package struct Place: Equatable, Sendable {
         /// The path in the document: "provider.configuration.peers[0].presharedKeyReference".
@@ -50,6 +62,23 @@ package struct SecretPlaces: Sendable {
             }
         case .array(let elements):
             for (index, element) in elements.enumerated() { collect(element, "\(path)[\(index)]", &found) }
+        default: break
+        }
+    }
+
+    private static func collectKeys(
+        of value: JSONValue,
+        under key: String?,
+        to keys: inout Set<String>,
+        where isSecret: (String) -> Bool
+    ) {
+        switch value {
+        case .object(let members):
+            for (key, member) in members { collectKeys(of: member, under: key, to: &keys, where: isSecret) }
+        case .array(let elements):
+            for element in elements { collectKeys(of: element, under: nil, to: &keys, where: isSecret) }
+        case .string(let text):
+            if let key, isSecret(text) { keys.insert(key) }
         default: break
         }
     }

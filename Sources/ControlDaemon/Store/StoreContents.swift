@@ -8,6 +8,8 @@ package struct StoreContents: Sendable {
     package var configurations: [String: Configuration] = [:]
     /// What an operator should know, a sentence each.
     package var incidents: [String] = []
+    /// Those whose files another version may use.
+    private var foreign: Set<String> = []
     /// Items that no configuration refers to; kept.
     package var orphans: Set<ItemReference> = []
     /// Configurations whose file is gone or can't be used, and whose history is there.
@@ -81,6 +83,12 @@ package struct StoreContents: Sendable {
         case .fault(.damaged(let reason)): setAside(file.path, reason, directories)
         case .fault(.unreadable(let error)):
             incidents.append("The configuration file \(file.path) can't be read and stays unused: \(error).")
+        case .fault(.foreign(let reason)):
+            incidents.append(
+                "The configuration file \(file.path) stays as it is, unused: \(reason) Use the tunneld that wrote it, or "
+                    + "correct the file and start tunneld again."
+            )
+            if let identifier = file.identifier { foreign.insert(identifier) }
         }
     }
 
@@ -149,6 +157,7 @@ package struct StoreContents: Sendable {
 
     private mutating func findLost(_ directories: DaemonDirectories, _ history: HistoryFolder) throws(SystemError) {
         for identifier in try FileSystem.names(inFolder: directories.history) where configurations[identifier] == nil {
+            if foreign.contains(identifier) { continue }
             guard let last = history.newest(identifier) else { continue }
             let reason = DamagedFiles(folder: directories.damaged).reason(identifier)
             lost[identifier] = LostConfiguration(last: last, reason: reason)
