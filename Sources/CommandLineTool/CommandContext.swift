@@ -72,18 +72,31 @@ package struct CommandContext: Sendable {
 
     /// Saves a configuration.
     ///
-    /// - Parameter remedy: what to do where the name is taken; tunneld can't know what this command offers.
+    /// - Parameters:
+    ///   - remedy: what to do where the name is taken; tunneld can't know what this command offers.
+    ///   - hint: what to do where the name can't be used.
     func save(
         _ configuration: Configuration,
         generation: Int,
         secrets: NewSecrets? = nil,
-        whereTaken remedy: String
+        whereTaken remedy: String,
+        whereRefused hint: String? = nil
     ) async throws(ControlError) -> ConfigurationsCalls.SaveReply {
         do {
             return try await daemon.save(configuration, generation: generation, secrets: secrets)
         } catch {
             var error = error
-            if error.name == .nameTaken { error.remedy = remedy }
+            switch error.name {
+            case .nameTaken: error.remedy = remedy
+            case .configurationInvalid:
+                if error.field == "name", let hint {
+                    error.remedy = [error.remedy, hint].compactMap(\.self).joined(separator: " ")
+                }
+            case .configurationStale:
+                error.message = "\(configuration.name) was changed by somebody else meanwhile; nothing was saved."
+                error.remedy = "See what it is now (`tunnelctl show \(configuration.name)`), and run the command again."
+            default: break
+            }
             throw error
         }
     }

@@ -36,6 +36,19 @@ package struct CommandLineTool: Sendable {
 
     package init(_ surroundings: Surroundings) { self.surroundings = surroundings }
 
+    /// - Parameter words: the arguments as the system has them, without the program's name.
+    package func run(_ words: [[UInt8]]) async -> ExitCode {
+        guard let index = words.firstIndex(where: { FileName.text($0) == nil }) else {
+            return await run(words.map { String(decoding: $0, as: UTF8.self) })
+        }
+        let error = UsageError(
+            "\"\(FileName.shown(words[index]))\" isn't UTF-8.",
+            hint: "A file with such a name is imported by `tunnelctl import - --name NAME < FILE`."
+        )
+        let json = words.contains(Array(Option.json.rawValue.utf8))
+        return report(error, on: console(json: json))
+    }
+
     /// - Parameter arguments: without the program's name.
     package func run(_ arguments: [String]) async -> ExitCode {
         // Of a line that can't be parsed, this word alone says how its error is to be written.

@@ -1,7 +1,6 @@
 import ControlAPI
 import ControlClient
 import Glibc
-import LinuxSystem
 import TunnelCrypto
 import WireGuardConfig
 
@@ -13,10 +12,10 @@ struct ImportCommand {
 
     func run() async throws -> ExitCode {
         let path = context.invocation.operand(0)
-        if path == "-", context.invocation.value(.name) == nil {
-            throw UsageError("Standard input has no name.", hint: "Add --name NAME.")
+        if ImportFile.isOpen(path), context.invocation.value(.name) == nil {
+            throw UsageError("\(path) has no name.", hint: "Add --name NAME.")
         }
-        guard let names = try folder(path) else {
+        guard let folder = try ImportFolder(path) else {
             let document = try await importFile(path, name: context.invocation.value(.name))
             if context.console.json {
                 try context.console.print(json: document)
@@ -28,27 +27,16 @@ struct ImportCommand {
         if context.invocation.has(.name) {
             throw UsageError("--name is for one file; those of a folder keep their own names.")
         }
-        return try await importFolder(names.map { path.hasSuffix("/") ? path + $0 : "\(path)/\($0)" })
-    }
-
-    /// The names of a folder's `.conf` files; nil for what is no folder.
-    private func folder(_ path: String) throws(ControlError) -> [String]? {
-        var status = stat()
-        guard path != "-", unsafe stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
-        let names: [String]
-        do throws(SystemError) {
-            names = try FileSystem.names(inFolder: path).filter { $0.hasSuffix(".conf") && $0 != ".conf" }.sorted()
-        } catch {
-            throw ControlError(.invalidParameter, "\(path) can't be read.", reason: "\(error)")
-        }
-        if names.isEmpty {
+        let code = folder.files.isEmpty ? ExitCode.failed : try await importFiles(folder.files)
+        try report(folder.leftOut)
+        if folder.files.isEmpty {
             throw ControlError(.notFound, "There is no .conf file in \(path).", remedy: "Name a file, or its folder.")
         }
-        return names
+        return code
     }
 
     /// Imports each file; one that fails doesn't keep the others from it.
-    private func importFolder(_ paths: [String]) async throws -> ExitCode {
+    private func importFiles(_ paths: [String]) async throws -> ExitCode {
         var failures = 0
         for path in paths {
             do {
@@ -61,13 +49,24 @@ struct ImportCommand {
             } catch let failure as ImportFailure {
                 failures += 1
                 context.console.report(failure)
-            } catch let error as ControlError where error.concernsOneFile {
+            } catch var error as ControlError where error.concernsOneFile {
                 failures += 1
+                // Only what this program found in the file names it.
+                if !error.message.contains(path) { error.message = "\(path): \(error.message)" }
                 context.console.report(error)
             }
         }
         if failures > 0 { context.console.note("\(failures) of \(paths.count) files were not imported.") }
         return failures == 0 ? .done : .failed
+    }
+
+    /// What else lies in a folder.
+    private func report(_ leftOut: [ImportFolder.LeftOut]) throws {
+        if context.console.json {
+            for entry in leftOut { try context.console.print(json: entry, streaming: true) }
+        } else {
+            try context.console.print(leftOut.map { "\($0.file): \("not taken", .attention): \($0.notTaken)" })
+        }
     }
 
     private func importFile(_ path: String, name: String?) async throws -> ImportDocument {
@@ -91,7 +90,8 @@ struct ImportCommand {
             configuration,
             generation: replaced?.generation ?? 0,
             secrets: result.secrets,
-            whereTaken: "Add --replace to replace it, or --name to give another name."
+            whereTaken: "Add --replace to replace it, or --name to give another name.",
+            whereRefused: "Give another one by --name NAME."
         )
         return ImportDocument(
             file: file.path,

@@ -21,11 +21,11 @@ struct ImportFailure: Error, CustomStringConvertible {
         let count = errors.errors.count + errors.omitted
         let headline = "\(file) can't be imported: \(count) \(count == 1 ? "error" : "errors"); nothing was saved."
         var faults = errors.errors.map { error in
-            let place = error.line > 0 ? "line \(error.line)" + (error.column.map { ", column \($0)" } ?? "") : file
+            let place = error.line > 0 ? "line \(error.line)" + (error.column.map { ", column \($0)" } ?? "") : nil
             let key = error.key.map { "\($0): " } ?? ""
             return ControlError(
                 .configurationInvalid,
-                "\(file), \(place): \(key)\(error.reason).",
+                "\(Self.place(place, in: file)): \(key)\(error.reason).",
                 remedy: error.hint,
                 field: place
             )
@@ -42,10 +42,18 @@ struct ImportFailure: Error, CustomStringConvertible {
             "\(file) has \(warnings.count) \(warnings.count == 1 ? "warning" : "warnings") and --strict was given; "
             + "nothing was saved."
         let faults = warnings.map { warning in
-            let place = warning.line > 0 ? "line \(warning.line)" : file
+            let place = warning.line > 0 ? "line \(warning.line)" : nil
             let key = warning.key.map { "\($0): " } ?? ""
-            return ControlError(.configurationInvalid, "\(file), \(place): \(key)\(warning.text).", field: place)
+            return ControlError(
+                .configurationInvalid,
+                "\(Self.place(place, in: file)): \(key)\(warning.text).",
+                field: place
+            )
         }
         self.init(headline: headline, faults: faults, code: .failed)
+    }
+
+    private static func place(_ place: String?, in file: String) -> String {
+        place.map { "\(file), \($0)" } ?? file
     }
 }

@@ -19,31 +19,32 @@ final class ImportFile {
     /// - Throws: for what can't be opened, isn't a regular file, is larger than 16 MiB, or is of a kind that can't be
     ///   imported.
     init(_ path: String, input: Int32) throws(ControlError) {
-        let isInput = path == "-"
-        self.path = isInput ? "standard input" : path
+        let open = Self.openDescriptor(path, input: input)
+        self.path = open == input ? "standard input" : path
         let name = path.split(separator: "/").last.map(String.init) ?? path
-        suggestedName = name.hasSuffix(".conf") ? String(name.dropLast(5)) : name
+        suggestedName = Self.hasEnding(name) ? String(name.dropLast(Self.ending.count)) : name
         do throws(SystemError) {
             // Nonblocking, so that a named pipe is refused and not waited for.
             let file = OwnedDescriptor(
-                adopting: try isInput
-                    ? check("fcntl") { fcntl(input, F_DUPFD_CLOEXEC, 3) }
-                    : check("open") { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
+                adopting: try check("open") {
+                    if let open { return fcntl(open, F_DUPFD_CLOEXEC, 3) }
+                    return unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+                }
             )
             var status = stat()
             let raw = file.raw
             try check("fstat") { unsafe fstat(raw, &status) }
-            guard isInput || status.st_mode & S_IFMT == S_IFREG else {
+            guard open != nil || status.st_mode & S_IFMT == S_IFREG else {
                 throw SystemError(ENODEV, in: "fstat")
             }
-            isWorldReadable = !isInput && status.st_mode & S_IROTH != 0
+            isWorldReadable = open == nil && status.st_mode & S_IROTH != 0
             let limit = ConfigurationReader.maximumFileBytes
-            guard isInput || status.st_size <= limit else { throw SystemError(EFBIG, in: "fstat") }
+            guard open != nil || status.st_size <= limit else { throw SystemError(EFBIG, in: "fstat") }
             bytes = try FileSystem.contents(of: file, limit: limit)
         } catch {
             throw Self.controlError(error, path: self.path)
         }
-        if name.hasSuffix(".mobileconfig") || bytes.starts(with: "<?xml".utf8) || bytes.starts(with: "bplist".utf8) {
+        if Self.isAppleProfile(name) || bytes.starts(with: "<?xml".utf8) || bytes.starts(with: "bplist".utf8) {
             throw ControlError(
                 .invalidParameter,
                 "\(self.path) is an Apple profile, which this version can't import yet.",
@@ -51,6 +52,30 @@ final class ImportFile {
             )
         }
     }
+
+    /// Whether a path means something that is open already, and so has no name of its own.
+    static func isOpen(_ path: String) -> Bool { openDescriptor(path, input: STDIN_FILENO) != nil }
+
+    /// The descriptor that a path means; nil for a file by name.
+    ///
+    /// Beside "-" these are the names that a shell gives to standard input and to `<(command)`.
+    private static func openDescriptor(_ path: String, input: Int32) -> Int32? {
+        if path == "-" || path == "/dev/stdin" { return input }
+        for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
+            guard let descriptor = Int32(path.dropFirst(folder.count)), descriptor >= 0 else { return nil }
+            return descriptor == STDIN_FILENO ? input : descriptor
+        }
+        return nil
+    }
+
+    private static let ending = ".conf"
+
+    /// Whether a name is that of a `.conf` file, in whatever case: some systems write it in capitals.
+    static func hasEnding(_ name: String) -> Bool {
+        name.utf8.count > ending.utf8.count && name.lowercased().hasSuffix(ending)
+    }
+
+    static func isAppleProfile(_ name: String) -> Bool { name.lowercased().hasSuffix(".mobileconfig") }
 
     deinit {
         unsafe bytes.withUnsafeMutableBytes { bytes in
@@ -60,10 +85,34 @@ final class ImportFile {
 
     private static func controlError(_ error: SystemError, path: String) -> ControlError {
         switch error.code {
-        case ENODEV, ENXIO: ControlError(.invalidParameter, "\(path) is neither a regular file nor a folder.")
-        case EFBIG: ControlError(.tooMany, "\(path) is larger than the limit of 16 MiB.")
-        case EACCES: ControlError(.permissionDenied, "\(path) may not be read.", reason: "\(error)")
-        default: ControlError(.invalidParameter, "\(path) can't be read.", reason: "\(error)")
+        case ENODEV, ENXIO:
+            ControlError(
+                .invalidParameter,
+                "\(path) is neither a regular file nor a folder.",
+                remedy: "Name a file, or hand over its text: `tunnelctl import - --name NAME < FILE`."
+            )
+        case EFBIG:
+            ControlError(
+                .tooMany,
+                "\(path) is larger than the limit of 16 MiB.",
+                remedy: "A configuration is far smaller: look whether it is the right file."
+            )
+        case EACCES, EPERM:
+            ControlError(
+                .permissionDenied,
+                "\(path) may not be read.",
+                reason: "\(error)",
+                remedy: "Run it as a user who may read it, for example with sudo."
+            )
+        case ENOENT:
+            ControlError(
+                .notFound,
+                "There is no file \(path).",
+                reason: "\(error)",
+                remedy: "Check the path; WireGuard's own files are in /etc/wireguard."
+            )
+        default:
+            ControlError(.invalidParameter, "\(path) can't be read.", reason: "\(error)", remedy: "Check the path.")
         }
     }
 }

@@ -20,8 +20,14 @@ package enum FileSystem {
         var chunk = [UInt8](repeating: 0, count: 16 << 10)
         let raw = file.raw
         while true {
-            let count = try check("read") {
-                unsafe read(raw, &chunk, chunk.count)
+            let count: Int
+            do throws(SystemError) {
+                count = try check("read") { unsafe read(raw, &chunk, chunk.count) }
+            } catch  where error.code == EAGAIN {
+                // A terminal or pipe that another program left nonblocking.
+                var request = pollfd(fd: raw, events: Int16(POLLIN), revents: 0)
+                _ = unsafe poll(&request, 1, -1)
+                continue
             }
             if count == 0 { return bytes }
             guard bytes.count + count <= limit else { throw SystemError(EFBIG, in: "read") }
@@ -30,10 +36,18 @@ package enum FileSystem {
     }
 
     /// The names in a folder, without "." and "..", in no particular order.
+    ///
+    /// A name that isn't UTF-8 comes with replacement characters, under which nothing is found: see `rawNames`.
     package static func names(inFolder path: String) throws(SystemError) -> [String] {
+        try rawNames(inFolder: path).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    /// The same as the bytes that the file system has.
+    package static func rawNames(inFolder path: String) throws(SystemError) -> [[UInt8]] {
         guard let folder = unsafe opendir(path) else { throw SystemError(errno, in: "opendir") }
         defer { unsafe closedir(folder) }
-        var names: [String] = []
+        let dot = UInt8(ascii: ".")
+        var names: [[UInt8]] = []
         while true {
             errno = 0
             guard let entry = unsafe readdir(folder) else {
@@ -42,9 +56,9 @@ package enum FileSystem {
                 return names
             }
             let name = unsafe withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-                unsafe String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+                unsafe Array(bytes.prefix { $0 != 0 })
             }
-            if name != ".", name != ".." { names.append(name) }
+            if name != [dot], name != [dot, dot] { names.append(name) }
         }
     }
 }

@@ -16,4 +16,8 @@ let tool = CommandLineTool(
         interruptions: { @Sendable in Interruptions.stream() }
     )
 )
-exit(await tool.run(Array(CommandLine.arguments.dropFirst())).rawValue)
+// `CommandLine.arguments` would put replacement characters for what isn't UTF-8, and so name another file.
+let words = unsafe (1..<max(1, Int(CommandLine.argc))).compactMap { unsafe CommandLine.unsafeArgv[$0] }.map {
+    unsafe Array(UnsafeRawBufferPointer(start: $0, count: strlen($0)))
+}
+exit(await tool.run(words).rawValue)

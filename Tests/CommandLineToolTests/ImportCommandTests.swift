@@ -1,5 +1,6 @@
 import CommandLineTool
 import ControlAPI
+import FoundationEssentials
 import Glibc
 import LinuxSystem
 import Testing
@@ -114,11 +115,29 @@ import WireGuardConfig
 
     @Test func `a folder's files are imported each by itself`() async throws {
         let fake = try await FakeTunneld()
-        let files = try TemporaryFiles(["b.conf": conf, "a.conf": "nonsense", "c.conf": conf, "notes.txt": "x"])
+        let files = try TemporaryFiles([
+            "b.conf": conf, "a.conf": "nonsense", "C.CONF": conf, "notes.txt": "x", "c.conf.bak": conf,
+            ".hidden.conf": conf, "vpn.mobileconfig": "x", ".conf": conf,
+        ])
+        close(unsafe creat(files.path(Array("caf".utf8) + [0xe9] + Array(".conf".utf8)), 0o600))
+        _ = unsafe mkdir(files["sub.conf"], 0o700)
         let ran = await Ran.tunnelctl("import", files.folder, socket: fake.socket)
         #expect(ran.code == .failed)
-        #expect(fake.update { $0.saves.map(\.configuration.name) } == ["b", "c"])
+        #expect(fake.update { $0.saves.map(\.configuration.name) } == ["C", "b"])
         #expect(ran.errors.contains("a.conf can't be imported"))
+        let leftOut = ran.output.split(separator: "\n").filter { $0.contains(": not taken: ") }
+        let prefix = "\(files.folder)/"
+        #expect(
+            leftOut.map { $0.dropFirst(prefix.count) } == [
+                ".conf: not taken: it is hidden: import it by its own path",
+                ".hidden.conf: not taken: it is hidden: import it by its own path",
+                "c.conf.bak: not taken: its name doesn't end in .conf",
+                "caf\\xE9.conf: not taken: its name isn't UTF-8: import it as `tunnelctl import - --name NAME < FILE`",
+                "notes.txt: not taken: its name doesn't end in .conf",
+                "sub.conf: not taken: it is a folder: import it by its own path",
+                "vpn.mobileconfig: not taken: it is an Apple profile, which this version can't import yet",
+            ]
+        )
         #expect(ran.errors.contains("1 of 3 files were not imported."))
         let named = await Ran.tunnelctl("import", files.folder, "--name", "x", socket: fake.socket)
         #expect(named.code == .wrongUsage)
@@ -159,6 +178,57 @@ import WireGuardConfig
         await fake.stop()
     }
 
+    @Test func `a fault of the whole file names it once`() async throws {
+        let fake = try await FakeTunneld()
+        let files = try TemporaryFiles(["empty.conf": ""])
+        let ran = await Ran.tunnelctl("import", files["empty.conf"], socket: fake.socket)
+        #expect(ran.errors.contains("  \(files["empty.conf"]): the file has no [Interface] section."))
+        let strict = await Ran.tunnelctl("import", files["empty.conf"], "--strict", "--json", socket: fake.socket)
+        let error = try JSONDecoder().decode(ControlError.self, from: Data(strict.errors.utf8))
+        #expect(error.message == "\(files["empty.conf"]): the file has no [Interface] section.")
+        #expect(error.field == nil)
+        await fake.stop()
+    }
+
+    @Test func `a replacement that somebody else's came before is told in words for a person`() async throws {
+        let fake = try await FakeTunneld()
+        fake.update { $0.errors["Save"] = ControlError(.configurationStale, "Can't change office: the copy is stale.") }
+        let files = try TemporaryFiles(["office.conf": conf])
+        let ran = await Ran.tunnelctl("import", files["office.conf"], "--replace", socket: fake.socket)
+        #expect(ran.errors.contains("office was changed by somebody else meanwhile; nothing was saved."))
+        #expect(ran.errors.contains("do: See what it is now (`tunnelctl show office`), and run the command again."))
+        await fake.stop()
+    }
+
+    @Test func `a name that can't be used is told with --name`() async throws {
+        let fake = try await FakeTunneld()
+        fake.update {
+            $0.errors["Save"] = ControlError(.configurationInvalid, "No.", remedy: "Readable text.", field: "name")
+        }
+        let files = try TemporaryFiles(["office.conf": conf])
+        let ran = await Ran.tunnelctl("import", files["office.conf"], socket: fake.socket)
+        #expect(ran.errors.contains("do: Readable text. Give another one by --name NAME."))
+        await fake.stop()
+    }
+
+    @Test(arguments: ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"])
+    func `standard input is read under its other names, too`(path: String) async throws {
+        let fake = try await FakeTunneld()
+        let files = try TemporaryFiles(["x": conf])
+        let input = unsafe open(files["x"], O_RDONLY | O_CLOEXEC)
+        #expect(await Ran.tunnelctl("import", path, socket: fake.socket, input: input).code == .wrongUsage)
+        #expect(await Ran.tunnelctl("import", path, "--name", "n", socket: fake.socket, input: input).code == .done)
+        close(input)
+        await fake.stop()
+    }
+
+    @Test func `what is no UTF-8 in the arguments is named by its bytes`() async throws {
+        let ran = await Ran.tunnelctl(words: [Array("import".utf8), Array("caf".utf8) + [0xe9]])
+        #expect(ran.code == .wrongUsage)
+        #expect(ran.errors.contains("\"caf\\xE9\" isn't UTF-8."))
+        #expect(ran.errors.contains("tunnelctl import - --name NAME < FILE"))
+    }
+
     @Test func `standard input is read where a name is given`() async throws {
         let fake = try await FakeTunneld()
         let files = try TemporaryFiles(["x": conf])
@@ -182,11 +252,21 @@ import WireGuardConfig
             ("pipe.conf", "is neither a regular file nor a folder."),
             ("large.conf", "is larger than the limit of 16 MiB."),
             ("vpn.mobileconfig", "is an Apple profile, which this version can't import yet."),
-            ("missing.conf", "can't be read."),
         ] {
             let ran = await Ran.tunnelctl("import", files[name], socket: fake.socket)
             #expect(ran.code == .failed)
             #expect(ran.errors.contains("\(files[name]) \(text)"), "\(ran.errors)")
+            #expect(ran.errors.contains("  do: "))
+        }
+        for (path, text) in [
+            (files["missing.conf"], "There is no file \(files["missing.conf"])."),
+            ("/dev/zero", "/dev/zero is neither a regular file nor a folder."),
+            (fake.socket, "\(fake.socket) is neither a regular file nor a folder."),
+            (files["vpn.mobileconfig"] + "/x", "can't be read."),
+        ] {
+            let ran = await Ran.tunnelctl("import", path, socket: fake.socket)
+            #expect(ran.code == .failed)
+            #expect(ran.errors.contains(text) && ran.errors.contains("  do: "), "\(ran.errors)")
         }
         #expect(fake.update { $0.calls }.isEmpty)
         await fake.stop()
@@ -209,8 +289,13 @@ final class TemporaryFiles {
     }
 
     deinit {
-        for name in (try? FileSystem.names(inFolder: folder)) ?? [] { _ = unsafe unlink("\(folder)/\(name)") }
+        for name in (try? FileSystem.rawNames(inFolder: folder)) ?? [] { _ = unsafe remove(path(name)) }
         _ = unsafe rmdir(folder)
+    }
+
+    /// The path of a name that may not be UTF-8, for a call of the system.
+    func path(_ name: [UInt8]) -> [CChar] {
+        (Array("\(folder)/".utf8) + name + [0]).map { CChar(bitPattern: $0) }
     }
 
     subscript(_ name: String) -> String { "\(folder)/\(name)" }

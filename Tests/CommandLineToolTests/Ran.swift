@@ -59,6 +59,24 @@ struct Ran {
         return Ran(code: code, output: output.text, errors: errors.text)
     }
 
+    /// - Parameter words: the arguments as bytes.
+    static func tunnelctl(words: [[UInt8]]) async -> Ran {
+        let output = CapturedText()
+        let errors = CapturedText()
+        let tool = CommandLineTool(
+            CommandLineTool.Surroundings(
+                input: -1,
+                output: output,
+                errors: errors,
+                outputIsTerminal: false,
+                environment: { _ in nil },
+                interruptions: { AsyncStream { $0.finish() } }
+            )
+        )
+        let code = await tool.run(words)
+        return Ran(code: code, output: output.text, errors: errors.text)
+    }
+
     /// Standard output as the one JSON document that it should be.
     func json<T: Decodable>(_ type: T.Type = T.self) throws -> T {
         try JSONDecoder().decode(type, from: Data(output.utf8))

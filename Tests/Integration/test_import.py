@@ -1,8 +1,12 @@
 """Import and export lose nothing, and say what they do."""
 
+import json
+import os
+import shutil
+import subprocess
 import unittest
 
-from lab import Lab, WireGuardGo, conf, genkey, genpsk, ping, pubkey
+from lab import PROGRAMS, Lab, WireGuardGo, conf, genkey, genpsk, ping, pubkey
 
 
 class Import(unittest.TestCase):
@@ -58,6 +62,74 @@ class Import(unittest.TestCase):
         self.daemon.ctl("down", "home")
         self.assertFalse(marker.exists())
         self.assertIn(f"PostUp = touch {marker}", self.daemon.ctl("export", "home").stdout)
+
+    def test_without_a_provider_beside_tunneld_the_import_works_and_the_start_names_what_is_missing(self):
+        alone = self.lab.folder / "alone"
+        alone.mkdir()
+        for name in ("tunneld", "tunnelctl"):
+            shutil.copy2(PROGRAMS / name, alone / name)
+        daemon = self.lab.tunneld(self.a, "alone", programs=alone)
+        private, psk = genkey(), genpsk()
+        text = conf(private, ["10.20.0.1/24"], [
+            {"PublicKey": pubkey(genkey()), "PresharedKey": psk, "AllowedIPs": "10.20.0.2/32"}])
+        report = daemon.import_text("home", text).stdout
+        for part in ("org.tunneld.wireguard", "tunnel-provider-wireguard", str(alone), "/etc/tunneld/providers"):
+            self.assertIn(part, report)
+        self.assertNotIn(private, "".join(path.read_text() for path in daemon.state.glob("configurations/*")))
+        exported = daemon.ctl("export", "home", "--with-secrets").stdout
+        self.assertIn(private, exported)
+        self.assertIn(psk, exported)
+        refused = daemon.ctl("up", "home", check=False)
+        self.assertEqual(refused.returncode, 1)
+        for part in ("None is installed.", "tunnel-provider-wireguard", str(alone)):
+            self.assertIn(part, refused.stderr)
+
+    def test_a_file_is_named_by_its_bytes_and_taken_from_wherever_a_shell_can_have_it(self):
+        text = conf(genkey(), ["10.20.0.1/24"], [{"PublicKey": pubkey(genkey()), "AllowedIPs": "10.20.0.2/32"}])
+        name = os.fsencode(self.lab.folder) + b"/caf\xe9.conf"
+        with open(name, "w") as file:
+            file.write(text)
+        refused = self.daemon.ctl("import", os.fsdecode(name), check=False)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("caf\\xE9.conf", refused.stderr)
+        self.daemon.ctl("import", "-", "--name", "input", input=text)
+        self.daemon.ctl("import", "/dev/stdin", "--name", "device", input=text)
+        shell = 'exec "$0" import <(cat "$1") --name substituted'
+        self.a.exec("bash", "-c", shell, PROGRAMS / "tunnelctl", os.fsdecode(name), env=self.daemon.environment)
+        self.assertEqual([entry["name"] for entry in self.daemon.json("list")], ["device", "input", "substituted"])
+        # What never ends is neither waited for nor taken into memory.
+        os.mkfifo(self.lab.folder / "pipe.conf")
+        for special in (self.lab.folder / "pipe.conf", "/dev/zero", self.daemon.socket):
+            refused = self.daemon.ctl("import", special, check=False, timeout=10)
+            self.assertEqual(refused.returncode, 1)
+            self.assertIn("is neither a regular file nor a folder", refused.stderr)
+        with open("/dev/zero", "rb") as endless:
+            endless = subprocess.run(
+                [PROGRAMS / "tunnelctl", "import", "-", "--name", "zero"], stdin=endless, capture_output=True, text=True,
+                timeout=30, env=self.daemon.environment)
+        self.assertEqual(endless.returncode, 1)
+        self.assertIn("larger than the limit of 16 MiB", endless.stderr)
+
+    def test_a_member_that_tunneld_does_not_know_is_refused_and_never_lost(self):
+        text = conf(genkey(), ["10.20.0.1/24"], [{"PublicKey": pubkey(genkey()), "AllowedIPs": "10.20.0.2/32"}])
+        self.daemon.import_text("home", text)
+        identifier = self.daemon.json("list")[0]["identifier"]
+        loaded = self.daemon.call("org.tunneld.Configurations.Load", {"identifier": identifier})
+        configuration = loaded["parameters"]["configuration"]
+        reply = self.daemon.call("org.tunneld.Configurations.Save", {
+            "configuration": dict(configuration, starAtBoot=True), "generation": configuration["generation"]})
+        self.assertEqual(reply["error"], "org.tunneld.ConfigurationInvalid")
+        self.assertEqual(reply["parameters"]["field"], "starAtBoot")
+        self.assertIn("startAtBoot", reply["parameters"]["remedy"])
+        # A file of a newer tunneld survives this one.
+        self.daemon.terminate()
+        path = self.daemon.state / "configurations" / f"{identifier}.json"
+        newer = json.dumps(dict(json.loads(path.read_text()), killSwitch=True))
+        path.write_text(newer)
+        self.daemon.start()
+        self.assertEqual(self.daemon.json("list"), [])
+        self.assertIn("killSwitch", self.daemon.process.log_path.read_text())
+        self.assertEqual(path.read_text(), newer)
 
 
 if __name__ == "__main__":
