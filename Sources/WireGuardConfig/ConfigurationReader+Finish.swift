@@ -15,6 +15,7 @@ extension ConfigurationReader {
         }
         if let slot = interface.privateKeySlot, let own = publicKey(secrets.key(at: slot)) { warnOfOwnKey(own) }
         let configuration = nameSecrets(storedPrivateKey)
+        warnOfKeysInHooks(configuration)
         report.peers = peers.count
         report.sort()
         return ImportResult(configuration: configuration, secrets: secrets, report: report)
@@ -42,6 +43,11 @@ extension ConfigurationReader {
         var lines: [WireGuardPublicKey: Int] = [:]
         var owners: [IPPrefix: Int] = [:]
         for peer in peers {
+            if peer.seen[.allowedIPs] == nil {
+                let text =
+                    "this [Peer] has no AllowedIPs: it can be reached, but nothing is sent to it or taken from it"
+                report.add(.warning, line: peer.line, text)
+            }
             if peer.seen[.publicKey] == nil {
                 fail(line: peer.line, ValueProblem("this [Peer] has no PublicKey"))
             }
@@ -58,6 +64,15 @@ extension ConfigurationReader {
                 }
                 owners[prefix.network] = peer.line
             }
+        }
+    }
+
+    private mutating func warnOfKeysInHooks(_ configuration: WireGuardConfiguration) {
+        for (hook, line) in zip(interface.hooks, interface.hookLines) where hook.holdsKey(in: configuration) {
+            let text =
+                "holds what looks like a key, which isn't moved to the keychain: who may load the configuration reads it; "
+                + "let the command read it from a file"
+            report.add(.warning, line: line, key: hook.event.rawValue, text)
         }
     }
 

@@ -23,25 +23,32 @@ extension ConfigurationReader {
             interface.privateKeySlot = slot
             note(value, .kept, "moved to the keychain")
         case .listenPort:
-            interface.listenPort = try NumberText.parseListenPort(value.text)
-            note(value, .kept, interface.listenPort.map(String.init) ?? "")
+            let port = try NumberText.parseListenPort(value.text)
+            interface.listenPort = port
+            note(value, writtenAs: "\(port)")
         case .mtu:
-            interface.mtuBytes = try NumberText.parseMTU(value.text)
+            let mtu = try NumberText.parseMTU(value.text)
+            interface.mtuBytes = mtu
             interface.mtu = value
-            note(value, .kept, interface.mtuBytes.map(String.init) ?? "")
+            note(value, writtenAs: "\(mtu)")
         case .table:
             let table = try RoutingTable(text: value.text)
             interface.table = table
-            note(value, .kept, ShownText.isHarmless(table.description.utf8) ? table.description : "a table's name")
+            note(value, writtenAs: table.description, secretly: "a table's name")
         case .firewallMark:
-            interface.firewallMark = try NumberText.parseFirewallMark(value.text)
-            note(value, .ignored, "kept for export only: tunneld marks its packets by a mark of its own")
+            let mark = try NumberText.parseFirewallMark(value.text)
+            interface.firewallMark = mark
+            let text = "kept for export only: tunneld marks its packets by a mark of its own"
+            note(value, .ignored, text + rewriting(of: value, as: NumberText.firewallMark(mark)))
         case .saveConfig:
-            interface.saveConfig = try Self.boolean(value.text)
-            note(value, .ignored, "kept for export only: an imported file is never written to")
+            let isSet = try Self.boolean(value.text)
+            interface.saveConfig = isSet
+            let text = "kept for export only: an imported file is never written to"
+            note(value, .ignored, text + rewriting(of: value, as: "\(isSet)"))
         default:
             guard let event = value.key.hookEvent else { return }
             interface.hooks.append(try Hook(event, text: value.text))
+            interface.hookLines.append(value.line)
             note(value, .ignored, "kept for display and export only: a hook of an imported file never runs")
         }
     }
@@ -72,19 +79,40 @@ extension ConfigurationReader {
         case .endpoint:
             let endpoint = try PeerEndpoint(text: value.text)
             peer.endpoint = endpoint
-            let text = endpoint.description
-            note(value, .kept, ShownText.isHarmless(text.utf8) ? text : "a host's name and port \(endpoint.port)")
+            note(value, writtenAs: endpoint.description, secretly: "a host's name and port \(endpoint.port)")
             if endpoint.lacksZone {
                 note(value, .warning, "is link-local without a zone; write it as in [fe80::1%eth0]:51820")
             }
         default:
-            peer.persistentKeepalive = try NumberText.parseKeepalive(value.text)
-            note(
-                value,
-                .kept,
-                peer.persistentKeepalive.map { $0 == 0 ? "off" : ShownText.count(Int($0), "second") } ?? ""
-            )
+            let seconds = try NumberText.parseKeepalive(value.text)
+            peer.persistentKeepalive = seconds
+            let shown = seconds == 0 ? "off" : ShownText.count(Int(seconds), "second")
+            note(value, writtenAs: NumberText.keepalive(seconds), shown: shown)
         }
+    }
+
+    /// Notes a value by what an export has in its place.
+    ///
+    /// - Parameters:
+    ///   - shown: what to show of one that is kept.
+    ///   - secretly: what to show in the place of a text that could hold a piece of a secret.
+    private mutating func note(
+        _ value: FileValue,
+        writtenAs text: String,
+        shown: String? = nil,
+        secretly: String? = nil
+    ) {
+        let isHarmless = ShownText.isHarmless(text.utf8)
+        if value.text.elementsEqual(text.utf8) {
+            note(value, .kept, isHarmless ? shown ?? text : secretly ?? "")
+        } else {
+            note(value, .changed, "written as \(isHarmless ? text : "\(secretly ?? "it") in another form")")
+        }
+    }
+
+    /// An addition to a note where an export has another text.
+    private func rewriting(of value: FileValue, as text: String) -> String {
+        value.text.elementsEqual(text.utf8) ? "" : "; written as \(text)"
     }
 
     // MARK: Lists
@@ -155,29 +183,35 @@ extension ConfigurationReader {
     }
 
     private mutating func storeDNS(_ items: [ArraySlice<UInt8>], of value: FileValue) {
-        var counts = (servers: 0, search: 0, routeOnly: 0)
+        var words: [DNSWord] = []
+        var isRewritten = false
+        var isMoved = false
         for item in items {
             do throws(ValueProblem) {
-                switch try DNSWord(text: item) {
-                case .server(let address):
-                    interface.dns.servers.append(address)
-                    counts.servers += 1
-                case .searchDomain(let domain):
-                    interface.dns.searchDomains.append(domain)
-                    counts.search += 1
-                case .routeOnlyDomain(let domain):
-                    interface.dns.routeOnlyDomains.append(domain)
-                    counts.routeOnly += 1
-                }
+                let word = try DNSWord(text: item)
+                words.append(word)
+                interface.dns.append(word)
+                isRewritten = isRewritten || !item.elementsEqual(word.description.utf8)
+                isMoved = isMoved || word.rank < interface.lastDNSRank
+                interface.lastDNSRank = max(interface.lastDNSRank, word.rank)
             } catch {
                 fail(value, error, item: item)
             }
         }
-        let parts = [
-            (counts.servers, "server"), (counts.search, "search domain"), (counts.routeOnly, "route-only domain"),
-        ]
-        let text = parts.filter { $0.0 > 0 }.map { ShownText.count($0.0, $0.1) }.joined(separator: ", ")
-        if !text.isEmpty { note(value, .kept, text) }
+        guard !words.isEmpty else { return }
+        var changes: [String] = []
+        if isRewritten {
+            let servers = words.filter { $0.rank == 0 }.map(\.description)
+            changes.append("written as \(servers.joined(separator: ", "))")
+        }
+        if isMoved { changes.append("moved: servers are written first, then search domains, then route-only ones") }
+        if changes.isEmpty {
+            let nouns = ["server", "search domain", "route-only domain"]
+            let parts = nouns.indices.map { rank in (words.count { $0.rank == rank }, nouns[rank]) }
+            note(value, .kept, parts.filter { $0.0 > 0 }.map { ShownText.count($0.0, $0.1) }.joined(separator: ", "))
+        } else {
+            note(value, .changed, changes.joined(separator: "; "))
+        }
     }
 }
 

@@ -8,7 +8,11 @@ package enum ConfigurationWriter {
     /// The file without its secrets, which say so in comments.
     package static func text(of configuration: WireGuardConfiguration) -> String {
         var output: [UInt8] = []
-        write(configuration, to: &output) { _, key, output in
+        write(configuration, to: &output) { hook in
+            hook.holdsKey(in: configuration)
+                ? "# \(hook.event.rawValue) is left out, for it holds what looks like a key: export with --with-secrets to have it."
+                : nil
+        } secret: { _, key, output in
             output += "# \(key.rawValue) is left out: export with --with-secrets to have it.\n".utf8
         }
         return String(decoding: output, as: UTF8.self)
@@ -27,7 +31,9 @@ package enum ConfigurationWriter {
         for reference in configuration.secretReferences where !secrets.holds(reference) {
             throw MissingSecret(reference: reference)
         }
-        write(configuration, to: &output) { reference, key, output in
+        write(configuration, to: &output) { _ in
+            nil
+        } secret: { reference, key, output in
             output += "\(key.rawValue) = ".utf8
             secrets.withKey(for: reference) { KeyText.encode($0, to: &output) }
             output.append(UInt8(ascii: "\n"))
@@ -55,28 +61,28 @@ package enum ConfigurationWriter {
     private static func write(
         _ configuration: WireGuardConfiguration,
         to output: inout [UInt8],
+        replacing: (Hook) -> String?,
         secret: (_ reference: String, FileKey, inout [UInt8]) -> Void
     ) {
         output += "[Interface]\n".utf8
         secret(configuration.privateKeyReference, .privateKey, &output)
         put(.listenPort, configuration.listenPort, to: &output)
         put(.address, list: configuration.addresses.map(\.description), to: &output)
-        let dns = configuration.dns
-        let words = dns.servers.map(\.description) + dns.searchDomains + dns.routeOnlyDomains.map { "~\($0)" }
-        put(.dns, list: words, to: &output)
+        put(.dns, list: configuration.dns.words.map(\.description), to: &output)
         put(.mtu, configuration.mtu, to: &output)
         put(.table, configuration.table, to: &output)
-        let mark = configuration.firewallMark.map { $0 == 0 ? "off" : "0x\(String($0, radix: 16))" }
-        put(.firewallMark, mark, to: &output)
+        put(.firewallMark, configuration.firewallMark.map(NumberText.firewallMark), to: &output)
         put(.saveConfig, configuration.saveConfig, to: &output)
-        for hook in configuration.hooks { output += "\(hook.event.rawValue) = \(hook.command)\n".utf8 }
+        for hook in configuration.hooks {
+            output += "\(replacing(hook) ?? "\(hook.event.rawValue) = \(hook.command)")\n".utf8
+        }
         for peer in configuration.peers {
             output += "\n[Peer]\n".utf8
             put(.publicKey, peer.publicKey, to: &output)
             if let reference = peer.presharedKeyReference { secret(reference, .presharedKey, &output) }
             put(.endpoint, peer.endpoint, to: &output)
             put(.allowedIPs, list: peer.allowedIPs.map(\.description), to: &output)
-            put(.persistentKeepalive, peer.persistentKeepalive.map { $0 == 0 ? "off" : "\($0)" }, to: &output)
+            put(.persistentKeepalive, peer.persistentKeepalive.map(NumberText.keepalive), to: &output)
         }
     }
 

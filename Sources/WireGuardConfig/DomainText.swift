@@ -15,6 +15,9 @@ enum DomainText {
                 hint: "Write the name in its ASCII form, which begins with xn--."
             )
         }
+        if !KeyLikeText.ranges(in: text).isEmpty {
+            throw ValueProblem("has a part that looks like a key", hint: "Write the name of a host or domain.")
+        }
         let name = text.last == UInt8(ascii: ".") ? text.dropLast() : text
         guard !name.isEmpty, name.count <= longestName else {
             throw ValueProblem("\(shown) doesn't have the 1 to \(longestName) characters of a name")
@@ -52,6 +55,15 @@ enum DNSWord {
         }
     }
 
+    /// 0 to 2: in this order an export has them.
+    var rank: Int {
+        switch self {
+        case .server: 0
+        case .searchDomain: 1
+        case .routeOnlyDomain: 2
+        }
+    }
+
     static func server(_ text: ArraySlice<UInt8>) throws(ValueProblem) -> IPAddress {
         if let address = AddressText.parse(text) {
             guard let use = PrefixText.specialUse(of: address) else { return address }
@@ -75,5 +87,32 @@ enum DNSWord {
     static func routeOnlyDomain(_ text: ArraySlice<UInt8>) throws(ValueProblem) -> String {
         if text.elementsEqual([UInt8(ascii: ".")]) { return "." }
         return try searchDomain(text)
+    }
+}
+
+extension DNSWord: CustomStringConvertible {
+    /// As it stands in a file.
+    var description: String {
+        switch self {
+        case .server(let address): "\(address)"
+        case .searchDomain(let domain): domain
+        case .routeOnlyDomain(let domain): "~\(domain)"
+        }
+    }
+}
+
+extension WireGuardConfiguration.DNS {
+    mutating func append(_ word: DNSWord) {
+        switch word {
+        case .server(let address): servers.append(address)
+        case .searchDomain(let domain): searchDomains.append(domain)
+        case .routeOnlyDomain(let domain): routeOnlyDomains.append(domain)
+        }
+    }
+
+    /// The words in the order of an export.
+    var words: [DNSWord] {
+        servers.map(DNSWord.server) + searchDomains.map(DNSWord.searchDomain)
+            + routeOnlyDomains.map(DNSWord.routeOnlyDomain)
     }
 }

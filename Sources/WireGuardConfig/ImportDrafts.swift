@@ -9,6 +9,8 @@ struct InterfaceDraft {
     var privateKeySlot: Int?
     var addresses: [IPPrefix] = []
     var dns = WireGuardConfiguration.DNS()
+    /// The highest rank of a word of `DNS` so far.
+    var lastDNSRank = 0
     var mtu: FileValue?
     var mtuBytes: Int?
     var listenPort: UInt16?
@@ -16,6 +18,8 @@ struct InterfaceDraft {
     var firewallMark: UInt32?
     var saveConfig: Bool?
     var hooks: [Hook] = []
+    /// The line of each hook.
+    var hookLines: [Int] = []
 }
 
 /// What was read of one `[Peer]` section so far.

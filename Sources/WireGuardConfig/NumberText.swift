@@ -46,6 +46,12 @@ enum NumberText {
         return UInt16(truncatingIfNeeded: try parse(text, in: 0...65535, hint: hint))
     }
 
+    /// The text of a keepalive in a file.
+    static func keepalive(_ seconds: UInt16) -> String { seconds == 0 ? "off" : "\(seconds)" }
+
+    /// The text of a mark in a file.
+    static func firewallMark(_ mark: UInt32) -> String { mark == 0 ? "off" : "0x\(String(mark, radix: 16))" }
+
     /// `FwMark`: 0 is `off`.
     static func parseFirewallMark(_ text: ArraySlice<UInt8>) throws(ValueProblem) -> UInt32 {
         if text.equalsIgnoringCase("off") { return 0 }

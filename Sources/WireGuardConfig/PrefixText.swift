@@ -52,6 +52,9 @@ enum PrefixText {
         guard text.count <= longestText, let slash = text.firstIndex(of: UInt8(ascii: "/")) else {
             return AddressText.problem(of: text)
         }
+        if slash == text.startIndex {
+            return ValueProblem("\(shown) has no address before its /", hint: "Write address/length without blanks.")
+        }
         guard let address = IPAddress(text[..<slash].text) else { return AddressText.problem(of: text[..<slash]) }
         let length = text[(slash + 1)...]
         if IPv4Address(length.text) != nil {
@@ -77,9 +80,15 @@ enum AddressText {
     }
 
     /// Whether somebody meant an address by this: it has a colon, or its last part is a number (no domain's is).
+    ///
+    /// Hexadecimal numbers count: some resolvers read "0x7f000001" as an address.
     static func looksLikeAddress(_ text: ArraySlice<UInt8>) -> Bool {
         if text.contains(UInt8(ascii: ":")) { return true }
-        let last = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).last ?? []
+        let name = text.last == UInt8(ascii: ".") ? text.dropLast() : text
+        let last = name.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).last ?? []
+        if last.starts(with: "0x".utf8) || last.starts(with: "0X".utf8) {
+            return last.dropFirst(2).allSatisfy(\.isHexadecimalDigit)
+        }
         return !last.isEmpty && last.allSatisfy(\.isASCIIDigit)
     }
 

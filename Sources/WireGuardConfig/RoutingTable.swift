@@ -17,18 +17,32 @@ package enum RoutingTable: Hashable, Sendable {
             self = .off
         } else if text.equalsIgnoringCase("auto") {
             self = .auto
-        } else if let first = text.first, first.isASCIIDigit {
+        } else if let first = text.first, first.isASCIIDigit || first == UInt8(ascii: "-") {
             guard let number = NumberText.parse32(text), number > 0 else {
                 throw ValueProblem("\(ShownText.of(text)) isn't a table number from 1 to 4294967295", hint: rule)
             }
+            if let problem = Self.problem(ofNumber: number) { throw problem }
             self = .number(number)
         } else {
-            guard !text.isEmpty, text.count <= Self.longestName, text.allSatisfy(Self.isOfName) else {
+            guard !text.isEmpty, text.count <= Self.longestName, text.allSatisfy(Self.isOfName),
+                KeyLikeText.ranges(in: text).isEmpty
+            else {
                 throw ValueProblem("\(ShownText.of(text)) is no name of a table", hint: rule)
             }
+            if text.text == "local" { throw Self.localTable }
             self = .name(text.text)
         }
     }
+
+    /// The kernel's table of the machine's own addresses (`RT_TABLE_LOCAL` of linux/rtnetlink.h).
+    private static let local: UInt32 = 255
+    private static let localTable = ValueProblem(
+        "is the kernel's table of this machine's own addresses, which routes of a tunnel would take away",
+        hint: "Leave the line out, or write another table's number or name."
+    )
+
+    /// Why routes can't go into a table; nil where they can.
+    static func problem(ofNumber number: UInt32) -> ValueProblem? { number == local ? localTable : nil }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
         byte.isASCIIDigit || byte.isASCIILetter || "_-.+".utf8.contains(byte)

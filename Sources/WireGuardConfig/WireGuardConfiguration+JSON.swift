@@ -70,8 +70,11 @@ extension WireGuardConfiguration {
     private static func table(_ value: JSONValue?, with reader: inout FieldReader) -> RoutingTable? {
         guard let value else { return nil }
         if case .integer = value {
-            let number = reader.integer(value, at: Member.table, in: 1...Int64(UInt32.max))
-            return number.map { .number(UInt32(truncatingIfNeeded: $0)) }
+            guard let number = reader.integer(value, at: Member.table, in: 1...Int64(UInt32.max)) else { return nil }
+            let table = UInt32(truncatingIfNeeded: number)
+            guard let problem = RoutingTable.problem(ofNumber: table) else { return .number(table) }
+            reader.fail(Member.table, problem.reason, .table, hint: problem.hint)
+            return nil
         }
         return reader.text(value, at: Member.table, .table) { (text) throws(ValueProblem) in
             try RoutingTable(text: text)

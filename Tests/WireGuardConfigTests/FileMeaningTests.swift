@@ -1,3 +1,4 @@
+import ControlAPI
 import NetworkTypes
 import Testing
 import WireGuardConfig
@@ -52,7 +53,8 @@ import WireGuardConfig
     ) throws {
         let isOfPeer = ["Endpoint", "PersistentKeepalive", "PresharedKey"].contains(key)
         func file(_ lines: String) -> String {
-            isOfPeer ? Sample.file(peer: lines) : Sample.file(interface: lines, peer: "")
+            let allowed = "AllowedIPs = ::/0"
+            return isOfPeer ? Sample.file(peer: "\(lines)\n\(allowed)") : Sample.file(interface: lines, peer: allowed)
         }
         let reading = try Reading(file("\(key) = \(first)\n\(key) = \(last)"))
         let single = try Reading(file("\(key) = \(last)"))
@@ -106,7 +108,8 @@ import WireGuardConfig
 
     @Test func `several interface sections are merged with a warning that names both lines`() throws {
         let reading = try Reading(
-            Sample.file(interface: "MTU = 1400", peer: "") + "[Interface]\nMTU = 1500\nListenPort = 7\n"
+            Sample.file(interface: "MTU = 1400", peer: "AllowedIPs = ::/0")
+                + "[Interface]\nMTU = 1500\nListenPort = 7\n"
         )
         #expect(reading.configuration.mtu == 1500)
         #expect(reading.configuration.listenPort == 7)
@@ -151,7 +154,8 @@ import WireGuardConfig
     }
 
     @Test func `a pre-shared key of zeros means none, with a warning`() throws {
-        let reading = try Reading(Sample.file(peer: "PresharedKey = \(String(repeating: "A", count: 43))="))
+        let zeros = String(repeating: "A", count: 43)
+        let reading = try Reading(Sample.file(peer: "PresharedKey = \(zeros)=\nAllowedIPs = ::/0"))
         #expect(reading.configuration.peers[0].presharedKeyReference == nil)
         #expect(reading.report.presharedKeys == 0)
         #expect(reading.report.warnings.map(\.text) == ["is all zeros, which means none: taken as none"])
@@ -159,7 +163,7 @@ import WireGuardConfig
 
     @Test func `a peer with the file's own public key is warned of`() throws {
         let own = try #require(WireGuardPublicKey(Sample.peers[0]))
-        let file = Array(Sample.file(peer: "").utf8)
+        let file = Array(Sample.file(peer: "AllowedIPs = ::/0").utf8)
         let result = try ConfigurationReader.read(file) { key in
             let bytes = (0..<key.byteCount).map { unsafe key.unsafeLoad(fromByteOffset: $0, as: UInt8.self) }
             return bytes == Sample.bytes(Sample.privateKey) ? own : nil
@@ -181,9 +185,24 @@ import WireGuardConfig
         #expect(try Reading(Sample.file(interface: "FwMark = \(text)")).configuration.firewallMark == mark)
     }
 
+    @Test(arguments: ["255", "0xff", "local", "0", "-1", "-main", "4294967296", "a/b"])
+    func `a table that no tunnel's routes can go into is refused`(text: String) {
+        let refused = errors(of: Sample.file(interface: "Table = \(text)"))
+        #expect(refused.count == 1 && refused[0].hasPrefix("line 3, column 9: Table: "), "\(refused)")
+        let isLocal = ["255", "0xff", "local"].contains(text)
+        #expect(refused.first?.contains("this machine's own addresses") == isLocal)
+    }
+
+    @Test func `the kernel's own table is refused in JSON, too`() {
+        for table in [255, "255", "local", 0, -1, 4_294_967_296] as [JSONValue] {
+            let errors = WireGuardConfiguration.validate(["privateKeyReference": "new:private-key", "table": table])
+            #expect(errors.map(\.field) == ["table"], "\(table)")
+        }
+    }
+
     @Test(
         arguments: [
-            ("off", .off), ("AUTO", .auto), ("1", .number(1)), ("0xFF", .number(255)), ("4294967295", .number(.max)),
+            ("off", .off), ("AUTO", .auto), ("1", .number(1)), ("0xFE", .number(254)), ("4294967295", .number(.max)),
             ("main", .name("main")), ("vpn-table_2", .name("vpn-table_2")),
         ] as [(String, RoutingTable)]
     )

@@ -3,6 +3,12 @@ import Testing
 import WireGuardConfig
 
 @Suite struct PeerEndpointTests {
+    @Test(arguments: ["1.2.3.4.:5", "0x7f000001:5", "a.0X10:5", "0x:5", "1.2.3.0x4.:5"])
+    func `what a resolver could take for an address is no name`(text: String) {
+        let refused = errors(of: Sample.file(peer: "AllowedIPs = ::/0\nEndpoint = \(text)"))
+        #expect(refused.count == 1 && refused[0].contains("is neither an IPv4 nor an IPv6 address"), "\(refused)")
+    }
+
     @Test(arguments: [
         "vpn.example.com:51820", "vpn:1", "a.b.c.example.:65535", "my_host.lan:51820", "xn--bcher-kva.example:51820",
         "192.0.2.1:51820", "[2001:db8::1]:51820", "[::1]:1", "[fe80::1%eth0]:51820", "[fe80::1%wlp0s20f3]:51820",
@@ -24,7 +30,7 @@ import WireGuardConfig
     }
 
     @Test func `a link-local address without a zone is warned of`() throws {
-        let reading = try Reading(Sample.file(peer: "Endpoint = [fe80::1]:51820"))
+        let reading = try Reading(Sample.file(peer: "Endpoint = [fe80::1]:51820\nAllowedIPs = ::/0"))
         #expect(
             reading.report.warnings.map(\.text) == ["is link-local without a zone; write it as in [fe80::1%eth0]:51820"]
         )

@@ -34,6 +34,45 @@ import WireGuardConfig
         }
     }
 
+    @Test(arguments: [
+        "DNS = KEY", "DNS = ~KEY", "DNS = KEY.example", "Table = KEY", "Table = HEX",
+    ])
+    func `a key that could be a name is refused, not kept`(line: String) {
+        // Of all characters of base64, only + and / stand in no name.
+        let key = "MK49gIlwVCRrsqqcB4Jly1C3dlf1wzZaDsLemDSLRmU"
+        let text = line.replacing("KEY", with: key).replacing("HEX", with: Self.hexadecimal(Sample.privateKey))
+        let refused = errors(of: Sample.file(interface: text))
+        #expect(refused.count == 1)
+        #expect(!refused.joined().contains("gIlwVCRr"))
+        let endpoint = errors(of: Sample.file(peer: "AllowedIPs = ::/0\nEndpoint = \(key):51820"))
+        #expect(
+            endpoint == [
+                "line 7, column 12: Endpoint: has a part that looks like a key. Write the name of a host or domain."
+            ]
+        )
+    }
+
+    @Test func `a key in a hook is warned of, not shown, and exported only with the secrets`() throws {
+        let key = Sample.presharedKeys[0]
+        let command = "wg set %i peer \(Sample.peers[0]) preshared-key <(echo \(key))"
+        let hooks = [
+            command, "echo \(Self.hexadecimal(key))", "key=\(key) x", "ls /etc/wireguard/a/rather/deep/folder/of/files",
+        ]
+        let lines = hooks.map { "PostUp = \($0)" }.joined(separator: "\n")
+        let text = Sample.file(interface: lines, peer: "AllowedIPs = ::/0")
+        let result = try ConfigurationReader.read(Array(text.utf8))
+        #expect(result.report.warnings.map(\.line) == [3, 4, 5])
+        let shown = result.configuration.hooks.map { $0.shownCommand(in: result.configuration) }
+        #expect(shown[0] == "wg set %i peer \(Sample.peers[0]) preshared-key <(echo (a key, hidden))")
+        #expect(shown[1...] == ["echo (a key, hidden)", "key=(a key, hidden) x", hooks[3]])
+        Self.expectNoSecret(in: result.report.entries.map(\.description).joined(separator: "\n"), "the report")
+        let export = ConfigurationWriter.text(of: result.configuration)
+        Self.expectNoSecret(in: export, "the export")
+        #expect(export.contains("\nPostUp = \(hooks[3])\n") && export.contains("# PostUp is left out, for it holds"))
+        let whole = try ConfigurationWriter.bytes(of: result.configuration, with: result.secrets)
+        #expect(String(decoding: whole, as: UTF8.self).contains("PostUp = \(command)\n"))
+    }
+
     @Test func `a key in the place of a reference is refused`() throws {
         for key in [Sample.privateKey, String(Sample.privateKey.dropLast()), Self.hexadecimal(Sample.privateKey)] {
             let errors = WireGuardConfiguration.validate(["privateKeyReference": .string(key)])
