@@ -132,6 +132,7 @@ struct ConfEditForm: EditForm {
             wireGuard.peers[index].presharedKeyReference =
                 stored?.peers.first { $0.publicKey == key }?.presharedKeyReference
         }
+        if let stored { wireGuard.hooks += stored.hooksWithKeys.filter { !wireGuard.hooks.contains($0) } }
         var configuration = base
         if wireGuard != stored { configuration.provider?.configuration = try JSONValue(encoding: wireGuard) }
         return (configuration, try SecretEnvelope.seal(result.secrets))

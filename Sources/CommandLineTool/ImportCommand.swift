@@ -1,6 +1,7 @@
 import ControlAPI
 import ControlClient
 import Glibc
+import LinuxSystem
 import TunnelCrypto
 import WireGuardConfig
 
@@ -78,10 +79,12 @@ struct ImportCommand {
         if file.isWorldReadable {
             result.report.add(.warning, "everybody on this machine may read the file: chmod 600 \(file.path)")
         }
+        warnOfUnknownTable(&result)
         if let stored, result.configuration.privateKeyReference == stored {
             result.report.add(.changed, key: "PrivateKey", "not in the file: the stored one is kept")
         }
         keepPresharedKeys(of: replaced, stored, &result)
+        keepHooksWithKeys(of: replaced, stored, &result)
         if context.invocation.has(.strict), !result.report.warnings.isEmpty {
             throw ImportFailure(file.path, warnings: result.report.warnings)
         }
@@ -98,7 +101,7 @@ struct ImportCommand {
             name: name,
             saved: saved,
             replaced: replaced != nil,
-            hooks: result.configuration.hooks,
+            configuration: result.configuration,
             report: result.report
         )
     }
@@ -119,6 +122,20 @@ struct ImportCommand {
         }
     }
 
+    /// The start looks the name up again, and fails if it is still unknown.
+    private func warnOfUnknownTable(_ result: inout Parsed) {
+        guard case .name(let name)? = result.configuration.table else { return }
+        let text: String
+        switch RoutingTableNames.number(of: name) {
+        case nil: text = "no table of this name is in \(RoutingTableNames.places): the tunnel won't start until one is"
+        case .some(let number) where RoutingTableNames.isKernels(number):
+            text = "is a name of the kernel's own table, into which no routes go: the tunnel won't start"
+        default: return
+        }
+        let line = result.report.entries.last { $0.key == "Table" && $0.kind != .ignored }?.line ?? 0
+        result.report.add(.warning, line: line, key: "Table", text)
+    }
+
     /// Says what becomes of pre-shared keys that are stored and not in the file.
     ///
     /// A file without any secret, as `export` writes it, doesn't speak of them: they are kept. One with a private key says
@@ -134,6 +151,16 @@ struct ImportCommand {
             if isSilent { result.configuration.peers[index].presharedKeyReference = kept }
             let fate = isSilent ? "the stored one is kept" : "the stored one is given up"
             result.report.add(.changed, key: "PresharedKey", "peer \(index + 1): not in the file: \(fate)")
+        }
+    }
+
+    /// Keeps hooks that the stored configuration has and a file without secrets can't: those with a key in them.
+    private func keepHooksWithKeys(of replaced: Configuration?, _ storedPrivateKey: String?, _ result: inout Parsed) {
+        guard storedPrivateKey != nil, result.configuration.privateKeyReference == storedPrivateKey else { return }
+        for hook in replaced?.wireGuard?.hooksWithKeys ?? [] where !result.configuration.hooks.contains(hook) {
+            result.configuration.hooks.append(hook)
+            let text = "not in the file: the stored one, which holds what looks like a key, is kept"
+            result.report.add(.changed, key: hook.event.rawValue, text)
         }
     }
 

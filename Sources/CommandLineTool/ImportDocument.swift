@@ -25,7 +25,7 @@ struct ImportDocument: Encodable {
         name: String,
         saved: ConfigurationsCalls.SaveReply,
         replaced: Bool,
-        hooks: [Hook],
+        configuration: WireGuardConfiguration,
         report: ImportReport
     ) {
         self.file = file
@@ -33,7 +33,9 @@ struct ImportDocument: Encodable {
         identifier = saved.identifier
         generation = saved.generation
         self.replaced = replaced
-        self.hooks = hooks.map { HookDocument(event: $0.event.rawValue, command: $0.command) }
+        hooks = configuration.hooks.map {
+            HookDocument(event: $0.event.rawValue, command: $0.shownCommand(in: configuration))
+        }
         self.report = report
         warnings = saved.warnings
     }

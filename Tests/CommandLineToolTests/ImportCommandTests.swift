@@ -178,6 +178,25 @@ import WireGuardConfig
         await fake.stop()
     }
 
+    @Test func `a table that no file names is warned of at its line`() async throws {
+        let fake = try await FakeTunneld()
+        let text = conf.replacing("FwMark = 0x10", with: "Table = no-such-table")
+        let files = try TemporaryFiles([
+            "office.conf": text, "main.conf": text.replacing("no-such-table", with: "main"),
+        ])
+        let ran = await Ran.tunnelctl("import", files["office.conf"], socket: fake.socket)
+        #expect(ran.code == .done)
+        #expect(
+            ran.output.contains(
+                "  line 7   Table         warning  no table of this name is in /etc/iproute2/rt_tables, "
+            )
+        )
+        #expect(await Ran.tunnelctl("import", files["office.conf"], "--strict", socket: fake.socket).code == .failed)
+        let main = await Ran.tunnelctl("import", files["main.conf"], "--strict", socket: fake.socket)
+        #expect(!main.errors.contains("Table"))
+        await fake.stop()
+    }
+
     @Test func `a fault of the whole file names it once`() async throws {
         let fake = try await FakeTunneld()
         let files = try TemporaryFiles(["empty.conf": ""])

@@ -96,6 +96,9 @@ import Testing
         #expect(RoutingTableNames.find("seven", in: text) == 7)
         #expect(RoutingTableNames.find("bad", in: text) == nil)
         #expect(RoutingTableNames.find("none", in: text) == nil)
+        // The kernel's own are known without a file.
+        #expect(RoutingTableNames.number(of: "main", files: [], folders: []) == 254)
+        #expect(RoutingTableNames.number(of: "none", files: [], folders: []) == nil)
     }
 
     @Test func `the socket of wg is root's, and goes with the folder that was made for it`() throws {

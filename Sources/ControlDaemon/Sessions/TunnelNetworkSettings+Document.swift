@@ -30,12 +30,19 @@ extension TunnelNetworkSettings {
         case "auto": return .automatic
         case "off": return .off
         default:
-            if let number = UInt32(text), number > 0 { return .number(number) }
-            if let number = RoutingTableNames.number(of: text) { return .number(number) }
+            if let number = UInt32(text) ?? RoutingTableNames.number(of: text) {
+                guard RoutingTableNames.isKernels(number) else { return .number(number) }
+                throw ControlError(
+                    .networkSettingsFailed,
+                    "A tunnel's routes can't go into the routing table \(text.prefix(64)).",
+                    reason: "Table \(number) is the kernel's own.",
+                    remedy: "Use another table's name or number."
+                )
+            }
             throw ControlError(
                 .networkSettingsFailed,
                 "There is no routing table \(text.prefix(64)).",
-                reason: "Neither a number, nor a name in /etc/iproute2/rt_tables.",
+                reason: "It is neither a number, nor a name in \(RoutingTableNames.places).",
                 remedy: "Name the table there, or use its number."
             )
         }
@@ -48,35 +55,5 @@ extension TunnelNetworkSettings {
             reason: "\"\(text.prefix(64))\" is no \(kind).",
             remedy: "Install the provider and tunneld of the same version."
         )
-    }
-}
-
-/// The names of routing tables (ip-route(8)): a file, and files of packages beside it.
-enum RoutingTableNames {
-    static func number(
-        of name: String,
-        files: [String] = ["/etc/iproute2/rt_tables", "/usr/share/iproute2/rt_tables"],
-        folders: [String] = ["/etc/iproute2/rt_tables.d", "/usr/share/iproute2/rt_tables.d"]
-    ) -> UInt32? {
-        let more = folders.flatMap { folder in
-            ((try? FileSystem.names(inFolder: folder)) ?? []).filter { $0.hasSuffix(".conf") }.sorted().map {
-                "\(folder)/\($0)"
-            }
-        }
-        for path in files + more {
-            guard let bytes = try? FileSystem.contents(ofFile: path, limit: 1 << 20) else { continue }
-            if let number = find(name, in: String(decoding: bytes, as: UTF8.self)) { return number }
-        }
-        return nil
-    }
-
-    static func find(_ name: String, in text: String) -> UInt32? {
-        for line in text.split(whereSeparator: \.isNewline) {
-            let words = line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace)
-            guard words.count == 2, words[1] == name else { continue }
-            if words[0].hasPrefix("0x") { return UInt32(words[0].dropFirst(2), radix: 16) }
-            return UInt32(words[0])
-        }
-        return nil
     }
 }
