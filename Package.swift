@@ -92,6 +92,7 @@ let tests: [Target] = [
         path: "Tests/AllocationCheck",
         swiftSettings: house
     ),
+    test("TestSupport", []),
     test("NetworkTypes", ["TestSupport"]),
     test("WireGuardCore", ["TestSupport", "NetworkTypes", "TunnelCrypto"], fixtures: true),
     test("TunnelCrypto", ["TestSupport", "LinuxSystem", "NetworkTypes"], fixtures: true),
