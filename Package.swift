@@ -93,9 +93,9 @@ let tests: [Target] = [
         swiftSettings: house
     ),
     test("TestSupport", []),
-    test("NetworkTypes", ["TestSupport"]),
-    test("WireGuardCore", ["TestSupport", "NetworkTypes", "TunnelCrypto"], fixtures: true),
-    test("TunnelCrypto", ["TestSupport", "LinuxSystem", "NetworkTypes"], fixtures: true),
+    test("NetworkTypes", []),
+    test("WireGuardCore", ["NetworkTypes", "TunnelCrypto"], fixtures: true),
+    test("TunnelCrypto", ["LinuxSystem", "NetworkTypes"], fixtures: true),
     test("EventLoop", ["LinuxSystem", "NetworkTypes"]),
     test("LinuxSystem", ["NetworkTypes"]),
     test("ControlAPI", []),
@@ -126,7 +126,7 @@ let tests: [Target] = [
     test("Netlink", ["CShims"]),
     test(
         "PacketIO",
-        ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "TestSupport", "PacketTestSupport"]
+        ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "PacketTestSupport"]
     ),
     test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
     test("VarlinkCore", []),
@@ -136,7 +136,7 @@ let tests: [Target] = [
         "WireGuardProvider",
         [
             "ControlAPI", "LinuxSystem", "NetworkTypes", "TunnelCrypto", "WireGuardConfig", "WireGuardCore", "PacketIO",
-            "PacketTestSupport", "CShims", "HostNetwork", "TestSupport",
+            "PacketTestSupport", "CShims", "HostNetwork",
             "ProviderRuntime", "VarlinkCore", "VarlinkSocket",
         ]
     ),
@@ -181,7 +181,7 @@ func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 func test(_ module: String, _ others: [Target.Dependency], fixtures: Bool = false) -> Target {
     .testTarget(
         name: module + "Tests",
-        dependencies: [.init(stringLiteral: module)] + others,
+        dependencies: Set([module, "TestSupport"]).sorted().map { .init(stringLiteral: $0) } + others,
         exclude: fixtures ? ["Fixtures"] : [],
         swiftSettings: house
     )

@@ -115,13 +115,3 @@ func fixture(_ name: String, beside file: String = #filePath) throws -> String {
     let folder = file.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
     return try String(contentsOfFile: "\(folder)/Fixtures/\(name)", encoding: .utf8)
 }
-
-/// Waits for a state, at most ten seconds.
-func eventually(_ condition: () async -> Bool) async -> Bool {
-    let deadline = ContinuousClock.now + .seconds(60)
-    while ContinuousClock.now < deadline {
-        if await condition() { return true }
-        try? await Task.sleep(for: .milliseconds(5))
-    }
-    return await condition()
-}

@@ -1,5 +1,6 @@
 import CommandLineTool
 import ControlAPI
+import TestSupport
 import Testing
 
 @Suite struct WatchCommandTests {

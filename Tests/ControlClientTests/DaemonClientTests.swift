@@ -4,6 +4,7 @@ import Glibc
 import LinuxSystem
 import NetworkTypes
 import Synchronization
+import TestSupport
 import Testing
 import VarlinkCore
 import VarlinkSocket
@@ -125,8 +126,7 @@ import VarlinkSocket
             var events = try await DaemonClient(socket: service.path).monitor(nil).makeAsyncIterator()
             #expect(try await events.next() == Self.event)
         }
-        for _ in 0..<2000 where !closed.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
-        #expect(closed.withLock { $0 })
+        #expect(await eventually { closed.withLock { $0 } })
         await service.server.stop()
     }
 

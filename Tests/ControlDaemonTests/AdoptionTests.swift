@@ -2,6 +2,7 @@ import ControlAPI
 import Glibc
 import LinuxSystem
 import NetworkTypes
+import TestSupport
 import Testing
 
 @testable import ControlDaemon
@@ -40,7 +41,7 @@ import Testing
         let configuration = try await bench.save()
         let before = try await abandonedSession(configuration, bench)
         kill(Int32(try #require(before.providerProcess)), SIGKILL)
-        for _ in 0..<1000 where !bench.providerProcesses.isEmpty { try await Task.sleep(for: .milliseconds(5)) }
+        #expect(await eventually { bench.providerProcesses.isEmpty })
 
         let tunnels = Tunnels(bench.services(epoch: 2))
         try await tunnels.resumeAll()

@@ -5,6 +5,7 @@ import Journal
 import Keychain
 import LinuxSystem
 import NetworkTypes
+import TestSupport
 import Testing
 
 @testable import ControlDaemon
@@ -154,14 +155,14 @@ struct Witness {
         return statuses
     }
 
-    /// The first event that fits; fails after 20 seconds.
+    /// The first event that fits; fails after a minute.
     func event(
         where fits: @escaping (SessionsCalls.Event) -> Bool
     ) async throws -> SessionsCalls.Event {
         let hub = hub
         let subscription = subscription
         let limit = Task {
-            try await Task.sleep(for: .seconds(20))
+            try await Task.sleep(for: .milliseconds(Int64(patienceMilliseconds)))
             hub.unsubscribe(subscription)
         }
         defer { limit.cancel() }

@@ -4,6 +4,7 @@ import Keychain
 import LinuxSystem
 import NetworkTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ControlDaemon
@@ -371,19 +372,19 @@ import Testing
         return result
     }
 
-    /// The first view that fits, after the tunnel was told that something was saved; the last one after ten seconds.
+    /// The first view that fits, after the tunnel was told that something was saved; the last one after a minute.
     private func view(
         of tunnel: Tunnel,
         _ stored: Configuration,
         where fits: (SessionView) -> Bool
     ) async throws -> SessionView {
         await tunnel.configurationChanged()
-        for _ in 0..<1000 {
-            let view = await tunnel.view(of: stored)
-            if fits(view) { return view }
-            try await Task.sleep(for: .milliseconds(10))
+        var view = await tunnel.view(of: stored)
+        _ = await eventually {
+            view = await tunnel.view(of: stored)
+            return fits(view)
         }
-        return await tunnel.view(of: stored)
+        return view
     }
 
     private func start(_ tunnel: Tunnel, _ configuration: Configuration, _ bench: Bench) async throws {

@@ -2,6 +2,7 @@ import Dispatch
 import Netlink
 import NetworkTypes
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HostNetwork
@@ -35,13 +36,13 @@ import Testing
             #expect(events == .ownLinks, "a tunnel's start and stop is no change of the network")
 
             space.ip("addr add 192.0.2.99/24 dev under0")
-            #expect(heard.take(within: 5000)?.contains(.addresses) == true)
+            #expect(heard.take(within: Int(patienceMilliseconds))?.contains(.addresses) == true)
             space.ip("addr change 192.0.2.99/24 dev under0 valid_lft 900 preferred_lft 900")
             #expect(heard.take(within: 500) == nil, "the same address again is no change")
             space.ip("route replace default via 192.0.2.253")
-            #expect(heard.take(within: 5000) == .routes)
+            #expect(heard.take(within: Int(patienceMilliseconds)) == .routes)
             space.ip("link set under0 down")
-            #expect(heard.take(within: 5000)?.contains(.links) == true)
+            #expect(heard.take(within: Int(patienceMilliseconds))?.contains(.links) == true)
             #expect(heard.take(within: 500) == nil)
         }
     }
@@ -64,10 +65,10 @@ import Testing
             ) { _ in }
             monitor.resume()
             defer { monitor.cancel() }
-            #expect(heard.take(within: 5000) == [.links, .addresses, .routes, .ownLinks])
+            #expect(heard.take(within: Int(patienceMilliseconds)) == [.links, .addresses, .routes, .ownLinks])
             #expect(heard.take(within: 500) == nil)
             space.ip("addr add 192.0.2.99/24 dev under0")
-            #expect(heard.take(within: 5000)?.contains(.addresses) == true)
+            #expect(heard.take(within: Int(patienceMilliseconds))?.contains(.addresses) == true)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import TestSupport
 
 /// Stands in for journald and systemd: a datagram socket.
 final class DatagramListener {
@@ -25,10 +26,9 @@ final class DatagramListener {
 
     deinit { unsafe unlink(path) }
 
-    /// The next datagram; nil if there is none within ten seconds.
+    /// The next datagram; nil if there is none within a minute.
     func receive() -> String? {
-        var status = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
-        guard unsafe poll(&status, 1, 10_000) == 1 else { return nil }
+        guard waitUntilReady(socket.raw) else { return nil }
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
         let count = unsafe recv(socket.raw, &bytes, bytes.count, 0)
         return String(decoding: bytes[..<max(count, 0)], as: UTF8.self)

@@ -1,5 +1,6 @@
 import Dispatch
 import Glibc
+import TestSupport
 import Testing
 
 @testable import LinuxSystem
@@ -49,7 +50,7 @@ import Testing
             mode: 0o755
         )
         let child = try ChildProcess(program: folder + "/true", directory: folder, user: user).start()
-        #expect(child.waitForEnd(milliseconds: 5000))
+        #expect(child.waitForEnd(milliseconds: patienceMilliseconds))
         #expect(child.collect() == .exited(0))
     }
 
@@ -60,7 +61,7 @@ import Testing
         let writer = unsafe open(program, O_WRONLY | O_CLOEXEC)
         DispatchQueue(label: "writer").asyncAfter(deadline: .now() + .milliseconds(50)) { _ = close(writer) }
         let child = try ChildProcess(program: program, directory: temporary.path, user: user).start()
-        #expect(child.waitForEnd(milliseconds: 5000))
+        #expect(child.waitForEnd(milliseconds: patienceMilliseconds))
         #expect(child.collect() == .exited(0))
     }
 
@@ -79,12 +80,12 @@ import Testing
 
     @Test func `the end of a child is told with its status or signal`() throws {
         let exited = try ChildProcess(program: "/bin/sh", arguments: ["-c", "exit 7"], user: user).start()
-        #expect(exited.waitForEnd(milliseconds: 5000))
+        #expect(exited.waitForEnd(milliseconds: patienceMilliseconds))
         #expect(exited.collect() == .exited(7))
         let killed = try ChildProcess(program: "/bin/sleep", arguments: ["60"], user: user).start()
         #expect(killed.collect() == nil)
         try killed.signal(SIGKILL)
-        #expect(killed.waitForEnd(milliseconds: 5000))
+        #expect(killed.waitForEnd(milliseconds: patienceMilliseconds))
         #expect(killed.collect() == .signalled(SIGKILL))
         #expect(ProcessEnd.signalled(SIGKILL).description == "was ended by signal 9 (Killed)")
     }
@@ -95,7 +96,7 @@ import Testing
         #expect(identity.open() != nil)
         #expect(ProcessIdentity(pid: child.pid, startTime: identity.startTime + 1).open() == nil)
         try child.signal(SIGKILL)
-        #expect(child.waitForEnd(milliseconds: 5000))
+        #expect(child.waitForEnd(milliseconds: patienceMilliseconds))
         #expect(child.collect() == .signalled(SIGKILL))
         #expect(identity.open() == nil)
     }
@@ -113,7 +114,7 @@ import Testing
     ) throws -> String {
         let (reader, process) = try start(program, arguments, environment)
         let bytes = try FileSystem.contents(of: OwnedDescriptor(adopting: dup(reader.raw)), limit: 1 << 16)
-        #expect(process.waitForEnd(milliseconds: 5000))
+        #expect(process.waitForEnd(milliseconds: patienceMilliseconds))
         #expect(process.collect() == .exited(0))
         return String(decoding: bytes, as: UTF8.self)
     }

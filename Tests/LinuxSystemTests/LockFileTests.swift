@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 @testable import LinuxSystem
 
@@ -48,7 +49,7 @@ import Testing
         try await withThrowingTaskGroup(of: Void.self) { [path] group in
             for _ in 0..<20 {
                 group.addTask {
-                    let lock = try LockFile.transient(path: path, patienceMilliseconds: 5000)
+                    let lock = try LockFile.transient(path: path, patienceMilliseconds: Int(patienceMilliseconds))
                     inside.add(1)
                     #expect(inside.value == 1)
                     inside.add(-1)

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 @Suite struct MemoryFileTests {
@@ -17,7 +18,7 @@ import Testing
             group.addTask {
                 for _ in 0..<200 {
                     let child = try? ChildProcess(program: "/bin/true", user: 2_000_070_002).start()
-                    if child?.waitForEnd(milliseconds: 5000) == true { _ = child?.collect() }
+                    if child?.waitForEnd(milliseconds: patienceMilliseconds) == true { _ = child?.collect() }
                 }
             }
             group.addTask {

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 @testable import LinuxSystem
 
@@ -171,7 +172,7 @@ import Testing
 
     /// A child that another test is starting has the descriptor too, until it executes its program.
     private func waitUntilNobodyListens() {
-        for _ in 0..<2000 where connectError() == nil { usleep(5000) }
+        #expect(blockUntil { connectError() != nil })
         #expect(connectError() == SystemError(ECONNREFUSED, in: "connect"))
     }
 

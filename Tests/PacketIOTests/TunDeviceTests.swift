@@ -129,12 +129,9 @@ private func read(_ device: TunDevice) -> TunDevice.Outcome {
 private func readPackets(_ device: TunDevice, count: Int) -> [[UInt8]] {
     var buffer = [UInt8](repeating: 0, count: TunDevice.longestRead)
     var result: [[UInt8]] = []
-    for _ in 0..<200 where result.count < count {
+    while result.count < count, waitUntilReady(device.descriptor.raw) {
         let outcome = unsafe buffer.withUnsafeMutableBytes { unsafe device.read(into: $0) }
-        guard case .moved(let length) = outcome else {
-            usleep(1000)
-            continue
-        }
+        guard case .moved(let length) = outcome else { continue }
         result += (cut(Array(buffer.prefix(length))) ?? []).filter { ($0[0] >> 4 == 4 ? $0[8] : $0[7]) == 8 }
     }
     return result

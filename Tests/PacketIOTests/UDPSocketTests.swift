@@ -174,9 +174,8 @@ private struct Received {
 private func receive(on socket: UDPSocket, count: Int) -> [Received] {
     let ring = ReceiveRing()
     var result: [Received] = []
-    for _ in 0..<1000 where result.count < count {
+    while result.count < count, waitUntilReady(socket.descriptor.raw) {
         let trains = socket.receive(into: ring)
-        if trains == 0 { usleep(1000) }
         for index in 0..<trains {
             let train = unsafe ring[index]
             guard unsafe !train.truncated else { continue }

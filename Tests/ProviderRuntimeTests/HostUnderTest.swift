@@ -4,6 +4,7 @@ import Glibc
 import LinuxSystem
 import NetworkTypes
 import Synchronization
+import TestSupport
 import Testing
 import VarlinkCore
 import VarlinkSocket
@@ -124,8 +125,7 @@ final class HostUnderTest: Sendable {
         var found: [String: String] = [:]
         var buffer = [UInt8](repeating: 0, count: 64)
         while found.count < count {
-            var waiting = pollfd(fd: door.raw, events: Int16(POLLIN), revents: 0)
-            guard unsafe poll(&waiting, 1, 10_000) == 1 else { return found }
+            guard waitUntilReady(door.raw) else { return found }
             let packet = try unsafe buffer.withUnsafeMutableBytes {
                 try unsafe DescriptorPassing.receive(into: $0, on: door.raw)
             }

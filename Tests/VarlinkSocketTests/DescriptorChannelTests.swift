@@ -1,6 +1,7 @@
 import Glibc
 import LinuxSystem
 import Synchronization
+import TestSupport
 import Testing
 @testable import VarlinkSocket
 

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import LinuxSystem
 import Synchronization
+import TestSupport
 
 /// A client that sends any bytes, and waits on threads of its own.
 final class RawClient: Sendable {
@@ -14,7 +15,7 @@ final class RawClient: Sendable {
         let socket = try UnixSocket.connect(.stream, to: UnixSocketAddress(path))
         let raw = socket.raw
         try check("fcntl") { fcntl(raw, F_SETFL, 0) }
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
+        var limit = timeval(tv_sec: Int(patienceMilliseconds) / 1000, tv_usec: 0)
         try check("setsockopt") {
             unsafe setsockopt(raw, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         }
@@ -45,7 +46,7 @@ final class RawClient: Sendable {
     /// No more will be sent.
     func endOutput() { shutdown(descriptor.raw, Int32(SHUT_WR)) }
 
-    /// The next message; nil at the end or after ten seconds.
+    /// The next message; nil at the end or after a minute.
     func receive() async -> String? {
         await wait(on: receiving) { [self] in
             unread.withLock { unread in
@@ -63,7 +64,7 @@ final class RawClient: Sendable {
         }
     }
 
-    /// Whether the service has closed the connection, at the latest after ten seconds.
+    /// Whether the service has closed the connection, at the latest after a minute.
     func isAtEnd() async -> Bool {
         await wait(on: receiving) { [descriptor] in
             var byte: UInt8 = 0

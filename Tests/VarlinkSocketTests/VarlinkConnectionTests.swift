@@ -1,5 +1,6 @@
 import LinuxSystem
 import NetworkTypes
+import TestSupport
 import Testing
 import VarlinkCore
 @testable import VarlinkSocket

@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 import VarlinkCore
 @testable import VarlinkSocket

@@ -106,7 +106,6 @@ struct DeviceSocketTests {
         try first.send(Self.set)
         #expect(try first.read(answers: 1) == "errno=0\n\n")
         let others = try (0..<DeviceSocket.maximumClients).map { _ in SharedClient(try socket.connect()) }
-        socket.settle()
         #expect(try first.read(answers: 1) == "")
         for other in others {
             try other.client.send(Self.set)
@@ -119,6 +118,7 @@ struct DeviceSocketTests {
         socket.isHolding.withLock { $0 = true }
         let client = try socket.connect()
         try client.send(Self.set + Self.get)
+        #expect(blockUntil { socket.held.withLock { !$0.isEmpty } })
         socket.settle()
         #expect(socket.held.withLock { $0.count } == 1)
         socket.release()

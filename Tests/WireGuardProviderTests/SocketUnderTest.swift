@@ -3,6 +3,7 @@ import Glibc
 import LinuxSystem
 import NetworkTypes
 import Synchronization
+import TestSupport
 import WireGuardCore
 
 @testable import WireGuardProvider
@@ -38,7 +39,7 @@ final class SocketUnderTest: Sendable {
         listener.removeFile()
     }
 
-    /// Waits until everything that has come is handled.
+    /// Gives what must not come the time to come.
     func settle() {
         for _ in 0..<20 {
             queue.sync {}
@@ -155,7 +156,6 @@ struct SocketClient: ~Copyable {
     private func count(_ text: String) -> Int { text.split(separator: "\n").count { $0.hasPrefix("errno=") } }
 
     private func wait(_ events: Int32) throws {
-        var waiting = pollfd(fd: descriptor.raw, events: Int16(events), revents: 0)
-        guard unsafe poll(&waiting, 1, 10_000) == 1 else { throw SystemError(ETIMEDOUT, in: "poll") }
+        guard waitUntilReady(descriptor.raw, for: events) else { throw SystemError(ETIMEDOUT, in: "poll") }
     }
 }

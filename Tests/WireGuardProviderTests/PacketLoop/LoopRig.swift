@@ -5,6 +5,7 @@ import NetworkTypes
 import PacketIO
 import PacketTestSupport
 import Synchronization
+import TestSupport
 import Testing
 import WireGuardCore
 import WireGuardProvider
@@ -12,7 +13,6 @@ import WireGuardProvider
 /// A packet loop with a socket pair for its TUN device, loopback sockets, one peer, and all that it tells.
 final class LoopRig: Sendable {
     static let peer = PeerIdentifier(1)
-    static let deadline: Int32 = 5000
 
     let loop: PacketLoop
     let watch = PeerWatch()
@@ -64,7 +64,7 @@ final class LoopRig: Sendable {
     func taken(_ count: Int) -> [[UInt8]] {
         var result: [[UInt8]] = []
         var buffer = [UInt8](repeating: 0, count: TunDevice.longestRead)
-        while result.count < count, waitReadable(outside.raw) {
+        while result.count < count, waitUntilReady(outside.raw) {
             let length = unsafe recv(outside.raw, &buffer, buffer.count, Int32(MSG_DONTWAIT))
             guard length > 0 else { break }
             let written = Array(buffer.prefix(length))
@@ -84,22 +84,8 @@ final class LoopRig: Sendable {
 
     /// Waits until a counter is what it should be.
     func counts(_ value: UInt64, _ counter: KeyPath<LoopCounters, UInt64>) -> Bool {
-        eventually { loop.counters[keyPath: counter] == value }
+        blockUntil { loop.counters[keyPath: counter] == value }
     }
-}
-
-/// Polls for what another thread does, for at most the deadline.
-func eventually(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<LoopRig.deadline {
-        if condition() { return true }
-        usleep(1000)
-    }
-    return condition()
-}
-
-func waitReadable(_ descriptor: Int32) -> Bool {
-    var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-    return unsafe poll(&entry, 1, LoopRig.deadline) > 0
 }
 
 /// Nobody writes any more when this has passed: only for what must not come.
@@ -117,7 +103,7 @@ final class NoticeLog: Sendable {
 
     func wait(_ matches: (LoopNotice) -> Bool) -> LoopNotice? {
         var found: LoopNotice?
-        _ = eventually {
+        _ = blockUntil {
             found = all.first(where: matches)
             return found != nil
         }

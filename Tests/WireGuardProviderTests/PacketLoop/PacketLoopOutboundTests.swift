@@ -5,6 +5,7 @@ import NetworkTypes
 import PacketIO
 import PacketTestSupport
 import Synchronization
+import TestSupport
 import Testing
 import WireGuardCore
 import WireGuardProvider
@@ -19,10 +20,10 @@ import WireGuardProvider
         let packets = (0..<3).map { TestPacket(payload: [UInt8($0)]) }
         packets.forEach(rig.give)
         #expect(rig.told(.handshakeWanted(LoopRig.peer)))
-        #expect(eventually { rig.watch.sample.isWaiting })
+        #expect(await eventually { rig.watch.sample.isWaiting })
         rig.loop.post(.install(LoopRig.peer, session.initiator), .keepalive(LoopRig.peer))
         #expect(peer.received(3).map { Array($0.content.prefix(41)) } == packets.map(\.bytes))
-        #expect(eventually { !rig.watch.sample.isWaiting && rig.watch.sample.lastDataSent != nil })
+        #expect(await eventually { !rig.watch.sample.isWaiting && rig.watch.sample.lastDataSent != nil })
         #expect(rig.allTold.filter { $0 == .handshakeWanted(LoopRig.peer) }.count == 1)
         await rig.loop.stop()
     }
@@ -63,7 +64,7 @@ import WireGuardProvider
             rig.give(TestPacket(payload: [5]))
             if sends {
                 #expect(peer.received(1).count == 1)
-                #expect(eventually { rig.watch.sample.lastDataSent != nil })
+                #expect(await eventually { rig.watch.sample.lastDataSent != nil })
             }
             if age == 119 {
                 #expect(!rig.allTold.contains(.handshakeWanted(LoopRig.peer)))
@@ -135,7 +136,7 @@ import WireGuardProvider
         rig.loop.post(.keepalive(LoopRig.peer), .send([2, 9, 9], to: peer.endpoint))
         #expect(peer.received(1) == [ScriptedPeer.Message(counter: 1, content: [], ecn: 0)])
         #expect(peer.receive()?.datagrams == [[2, 9, 9]])
-        #expect(eventually { rig.watch.sample.lastAnySent != nil } && rig.watch.sample.lastDataSent == nil)
+        #expect(await eventually { rig.watch.sample.lastAnySent != nil } && rig.watch.sample.lastDataSent == nil)
         await rig.loop.stop()
     }
 

@@ -3,6 +3,7 @@ import LinuxSystem
 import NetworkTypes
 import PacketIO
 import PacketTestSupport
+import TestSupport
 import Testing
 import WireGuardCore
 import WireGuardProvider
@@ -25,7 +26,7 @@ import WireGuardProvider
                 #expect(right.taken(200).map(normal) == packets.map(\.bytes).map(normal))
             }
         }
-        #expect(eventually { right.watch.sample.receivedBytes == left.watch.sample.sentBytes })
+        #expect(await eventually { right.watch.sample.receivedBytes == left.watch.sample.sentBytes })
         await left.loop.stop()
         await right.loop.stop()
     }

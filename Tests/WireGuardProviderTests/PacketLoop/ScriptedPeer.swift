@@ -4,6 +4,7 @@ import LinuxSystem
 import NetworkTypes
 import PacketIO
 import PacketTestSupport
+import TestSupport
 import TunnelCrypto
 import WireGuardCore
 
@@ -71,7 +72,7 @@ final class ScriptedPeer {
 
     /// Waits for datagrams as they are, a train at a time.
     func receive() -> (datagrams: [[UInt8]], ecn: UInt8)? {
-        guard waitReadable(socket.descriptor.raw) else { return nil }
+        guard waitUntilReady(socket.descriptor.raw) else { return nil }
         let ring = ReceiveRing()
         guard socket.receive(into: ring, limit: 1) == 1 else { return nil }
         let train = unsafe ring[0]
