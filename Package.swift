@@ -194,6 +194,8 @@ func fuzzer(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
         dependencies: dependencies,
         path: "Tests/Fuzz/\(name)",
         exclude: ["Corpus"],
-        swiftSettings: house
+        swiftSettings: house,
+        // CShims wants it, and a fuzzer that doesn't import Dispatch wouldn't link it.
+        linkerSettings: [.linkedLibrary("dispatch")]
     )
 }

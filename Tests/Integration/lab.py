@@ -156,6 +156,8 @@ class Lab:
                 print(f"---- {path.name}\n{text[-6000:]}")
 
     def namespace(self, name):
+        if any(other.name == self.prefix + name for other in self.namespaces):
+            name = f"{name}{len(self.namespaces)}"
         namespace = Namespace(self, name)
         self.namespaces.append(namespace)
         return namespace

@@ -1,5 +1,6 @@
 """Loops of 100, and what takes minutes."""
 
+import os
 import signal
 import socket
 import time
@@ -50,7 +51,6 @@ class Loops(unittest.TestCase):
         self.daemon.ctl("up", "home")
         provider = self.daemon.status("home")["providerProcess"]
         s = self.b.inside(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        import os
         public = pubkey(self.private)
         samples = [valid_mac1(public, os.urandom) for _ in range(1000)]
         before = resident_kib(provider)

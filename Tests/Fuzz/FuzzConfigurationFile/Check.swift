@@ -1,7 +1,7 @@
 import WireGuardConfig
 
 /// Reads a file; what could be read must be read again from its export as it was.
-func check(_ file: [UInt8]) {
+func checkConfigurationFile(_ file: [UInt8]) {
     do throws(ImportErrors) {
         let result = try ConfigurationReader.read(file)
         guard let export = try? ConfigurationWriter.bytes(of: result.configuration, with: result.secrets) else {

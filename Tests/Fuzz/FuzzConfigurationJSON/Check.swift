@@ -3,7 +3,7 @@ import FoundationEssentials
 import WireGuardConfig
 
 /// Validates and decodes JSON: both must agree, and what is good must be written as it was read.
-func check(_ bytes: [UInt8]) {
+func checkConfigurationJSON(_ bytes: [UInt8]) {
     guard let json = try? JSONDecoder().decode(JSONValue.self, from: Data(bytes)) else { return }
     let faults = WireGuardConfiguration.validate(json)
     do throws(FieldErrors) {

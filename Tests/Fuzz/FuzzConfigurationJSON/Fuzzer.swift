@@ -8,7 +8,7 @@ func runDriver(
 /// What libFuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
-    check(unsafe Array(UnsafeBufferPointer(start: bytes, count: count)))
+    checkConfigurationJSON(unsafe Array(UnsafeBufferPointer(start: bytes, count: count)))
     return 0
 }
 

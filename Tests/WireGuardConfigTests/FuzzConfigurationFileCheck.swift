@@ -1,0 +1,1 @@
+../Fuzz/FuzzConfigurationFile/Check.swift

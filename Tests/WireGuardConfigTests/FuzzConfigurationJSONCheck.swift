@@ -1,0 +1,1 @@
+../Fuzz/FuzzConfigurationJSON/Check.swift
