@@ -1,16 +1,18 @@
 """tunneld's provider against wireguard-go on the same link, in turn. Called by Scripts/benchmark."""
 
 import argparse
+import base64
 import json
 import os
 import re
+import socket
 import statistics
 import sys
 import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "Tests/Integration"))
-from lab import Lab, WireGuardGo, conf, context_switches, genkey, pubkey, resident_kib, wait_for  # noqa: E402
+from lab import WG_SOCKETS, Lab, WireGuardGo, conf, context_switches, genkey, pubkey, resident_kib, wait_for  # noqa: E402
 
 SECONDS = 3
 IDLE_SECONDS = 60
@@ -32,6 +34,31 @@ class Pair:
         server.wait(timeout=10)
         received = json.loads(text)["end"]["sum_received"]
         return {"Mbit/s": received["bits_per_second"] / 1e6, "CPU s/GB": spent / (received["bytes"] / 1e9)}
+
+    def handshake(self):
+        """Milliseconds from setting the peer up to the first answer through the tunnel: a handshake and a round trip."""
+        def udp(address):
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            s.settimeout(20)
+            s.bind((address, 0))
+            return s
+        here, there = self.a.inside(lambda: udp("10.20.0.1")), self.b.inside(lambda: udp("10.20.0.2"))
+        key = base64.b64decode(self.peer).hex()
+        with here, there:
+            self.set_device(f"public_key={key}\nremove=true\n")
+            start = time.monotonic()
+            self.set_device(f"public_key={key}\nendpoint=10.99.0.2:51820\nallowed_ip=10.20.0.2/32\n")
+            here.sendto(b"?", there.getsockname())
+            there.sendto(b"!", there.recvfrom(1)[1])
+            here.recv(1)
+            return (time.monotonic() - start) * 1000
+
+    def set_device(self, lines):
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(WG_SOCKETS / f"{self.interface}.sock"))
+            connection.sendall(f"set=1\n{lines}\n".encode())
+            answer = connection.recv(64)
+            assert answer.startswith(b"errno=0\n"), answer
 
     def round_trip(self):
         text = self.a.exec("ping", "-n", "-q", "-c", "300", "-i", "0.005", "10.20.0.2").stdout
@@ -56,6 +83,7 @@ class Ours(Pair):
             {"PublicKey": pubkey(keys[1]), "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
         self.daemons[1].ctl("up", "b")
         self.daemons[0].ctl("up", "a")
+        self.interface, self.peer = self.daemons[0].status("a")["interface"], pubkey(keys[1])
         self.carriers = [self.daemons[0].status("a")["providerProcess"], self.daemons[1].status("b")["providerProcess"]]
 
 
@@ -67,6 +95,7 @@ class Theirs(Pair):
         ends[1].peer(ends[0].public, "10.20.0.1/32")
         ends[0].address("10.20.0.1/24")
         ends[1].address("10.20.0.2/24")
+        self.interface, self.peer = ends[0].name, ends[1].public
         self.carriers = [end.process.pid for end in ends]
         wait_for("wireguard-go", lambda: "1 received" in self.a.exec(
             "ping", "-n", "-c", "1", "-W", "2", "10.20.0.2", check=False).stdout, 20)
@@ -107,11 +136,13 @@ def main():
                 print(f"{name}: " + " against ".join(f"{r[-1]['Mbit/s']:.0f}" for r in results) + " Mbit/s", flush=True)
             for unit, better in (("Mbit/s", "higher"), ("CPU s/GB", "lower")):
                 row(name, unit, *[[r[unit] for r in result] for result in results], better)
-        trips = [[], []]
-        for _ in range(options.pairs):
-            for index in (0, 1):
-                trips[index].append(ends[index].round_trip())
-        row("round trip", "us", *trips, "lower")
+        for name, measure, rounds in (("handshake and first answer", Pair.handshake, 4 * options.pairs),
+                                      ("round trip", Pair.round_trip, options.pairs)):
+            results = [[], []]
+            for _ in range(rounds):
+                for index in (0, 1):
+                    results[index].append(measure(ends[index]))
+            row(name, "ms" if measure is Pair.handshake else "us", *results, "lower")
         loaded = [resident_kib(pair.carriers[0]) / 1024 for pair in ends]
         row("resident memory of the provider after load", "MiB", [loaded[0]], [loaded[1]], "lower")
 
