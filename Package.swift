@@ -100,7 +100,7 @@ let tests: [Target] = [
     test("LinuxSystem", ["NetworkTypes"]),
     test("ControlAPI", []),
     test("WireGuardConfig", ["ControlAPI", "NetworkTypes"], fixtures: true),
-    test("Keychain", ["ControlAPI", "LinuxSystem", "TestSupport", "TunnelCrypto"]),
+    test("Keychain", ["ControlAPI", "LinuxSystem", "TunnelCrypto"]),
     test(
         "ControlClient",
         ["ControlAPI", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket"]
