@@ -38,10 +38,11 @@ import Testing
         watch.cancel()
     }
 
-    @Test func `a folder that isn't there can't be watched`() {
+    @Test func `a folder that isn't there can't be watched`() throws {
         #expect(throws: SystemError.self) {
             try FolderWatch("\(folder)/none", on: DispatchQueue(label: "folder-watch")) { _ in }
         }
+        try FolderRemoval.remove(folder)
     }
 
     private static func names(_ news: FolderWatch.News?) -> Set<String> {
