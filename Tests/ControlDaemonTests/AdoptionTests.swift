@@ -36,6 +36,27 @@ import Testing
         #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
     }
 
+    @Test func `letting go of a provider is no change of the tunnel's state`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = try await tunnel.start(configuration)
+        _ = try await witness.statuses(until: .connected)
+        let last = bench.hub.subscribe { _, _ in true }.sequence
+        await tunnel.abandon()
+        // The tasks that the closing woke come before this one in the tunnel's queue.
+        await tunnel.abandon()
+        #expect(bench.hub.subscribe { _, _ in true }.sequence == last)
+        #expect(try bench.journal.records().records.map(\.status) == [.connected])
+
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        let adopted = await tunnels.tunnel(of: configuration)
+        await adopted.stop(session: nil)
+        await adopted.idle()
+    }
+
     @Test func `a session whose provider is gone is undone and told`() async throws {
         let bench = try Bench()
         let configuration = try await bench.save()

@@ -108,10 +108,13 @@ package actor Tunnel {
 
     /// Lets go of the provider, which goes on.
     package func abandon() async {
+        // Let go first: what our own closing ends is no news of the provider, and the next tunneld must find the status
+        // that is.
+        let live = self.live
+        self.live = nil
         live?.watch?.cancel()
         for reader in live?.readers ?? [] { reader.cancel() }
         await live?.connection?.close()
-        live = nil
     }
 
     // MARK: What an earlier tunneld left
