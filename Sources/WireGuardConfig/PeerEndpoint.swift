@@ -5,7 +5,7 @@ package struct PeerEndpoint: Hashable, Sendable {
     package enum Host: Hashable, Sendable {
         /// Looked up when the tunnel starts, and again later; letters keep their case.
         case name(String)
-        /// The zone is an interface's name (RFC 4007, section 11), only beside a link-local IPv6 address.
+        /// The zone is an interface's name or number (RFC 4007, section 11), only beside a link-local IPv6 address.
         case address(IPAddress, zone: String?)
     }
 

@@ -130,8 +130,8 @@ extension PeerEndpoint {
     var origin: EndpointSearch.Origin {
         switch host {
         case .name(let name): .name(name, port: port)
-        // A zone without an interface: an address that can't be reached, until the configuration is applied anew.
-        case .address(let address, _): .address(numeric ?? Endpoint(address, port: port))
+        case .address(let address, let zone?): .zoned(address, interface: zone, port: port)
+        case .address(let address, nil): .address(Endpoint(address, port: port))
         }
     }
 }

@@ -65,7 +65,9 @@ extension DeviceDriver {
     private func apply(_ section: DeviceChange.Peer, hint: Endpoint?) throws(PeerError) {
         guard section.publicKey != core.publicKey else { return }
         guard let peer = peer(section.publicKey) else {
-            if !section.remove && !section.updateOnly { try addPeer(DevicePeerSettings(section, hint: hint)) }
+            if !section.remove && !section.updateOnly {
+                try addPeer(DevicePeerSettings(section, text: text(of: section.endpoint), hint: hint))
+            }
             return
         }
         if section.remove {
@@ -80,7 +82,7 @@ extension DeviceDriver {
         if let endpoint = section.endpoint,
             endpoint != peer.search?.current || peer.search?.origin != .address(endpoint)
         {
-            setEndpoint(.address(endpoint), text: endpoint.description, hint: hint, of: peer)
+            setEndpoint(.address(endpoint), text: text(of: endpoint), hint: hint, of: peer)
         }
         if let seconds = section.persistentKeepalive { setPersistentKeepalive(seconds, of: peer) }
         if section.replaceAllowedIPs { removeAllAllowedIPs(of: peer) }
@@ -94,12 +96,12 @@ extension DeviceDriver {
 }
 
 extension DevicePeerSettings {
-    fileprivate init(_ section: DeviceChange.Peer, hint: Endpoint?) {
+    fileprivate init(_ section: DeviceChange.Peer, text: String?, hint: Endpoint?) {
         self.init(publicKey: section.publicKey)
         self.hint = hint
         if case .set(let key) = section.presharedKey { presharedKey = key }
         origin = section.endpoint.map { .address($0) }
-        configuredEndpoint = section.endpoint?.description
+        configuredEndpoint = text
         persistentKeepaliveSeconds = section.persistentKeepalive ?? 0
         allowedIPs = section.allowedIPs.filter { !$0.isRemoval }.map(\.prefix)
     }

@@ -48,11 +48,24 @@ extension DeviceDriver {
         )
     }
 
-    /// Asks for the names that are due.
+    /// Asks for the names that are due, and for the interfaces of link-local addresses.
     func lookUpNames(now: Instant) {
         for peer in peers.values {
-            guard let name = peer.search?.name, peer.search?.ask(now: now) == true else { continue }
-            outside.lookUp(name, for: peer.identifier)
+            guard peer.search?.ask(now: now) == true else { continue }
+            if let name = peer.search?.name { outside.lookUp(name, for: peer.identifier) }
+            if let interface = peer.search?.interface { lookFor(interface, of: peer) }
+        }
+    }
+
+    private func lookFor(_ interface: String, of peer: DevicePeer) {
+        let index = outside.interfaceIndex(interface)
+        step { core, moment, actions in
+            if let endpoint = peer.search?.found(interface: index, now: moment.now) {
+                core.setEndpoint(endpoint, isConfigured: true, of: peer.identifier, at: moment, actions: &actions)
+            } else if peer.search?.current == nil {
+                // To the core it is like a name that doesn't resolve; a person is told what it is.
+                core.report(.name, about: peer.identifier)
+            }
         }
     }
 

@@ -58,7 +58,7 @@ extension DeviceDriver {
         else { return nil }
         return PeerView(
             publicKey: known.publicKey.description,
-            endpoint: known.endpoint?.description,
+            endpoint: text(of: known.endpoint),
             configuredEndpoint: peer.configuredEndpoint,
             state: PeerView.State(known.state),
             latestHandshake: known.latestHandshake.map(clock.timestamp(at:)),
@@ -74,7 +74,13 @@ extension DeviceDriver {
         )
     }
 
+    /// As a person reads it: with the name of the zone's interface, where there is one.
+    func text(of endpoint: Endpoint?) -> String? { endpoint?.text(zoneName: outside.interfaceName) }
+
     private func failure(of peer: DevicePeer, _ known: PeerReport) -> FailureView? {
+        if let search = peer.search, let interface = search.interface, search.isUnresolved, search.current == nil {
+            return FailureText.noInterface(interface, endpoint: peer.configuredEndpoint ?? known.publicKey.description)
+        }
         var kind = known.failure
         // The first call has gone unanswered; the core says why only when it ends the attempt.
         if kind == nil, known.state == .silent { kind = .silent }
@@ -89,7 +95,7 @@ extension DeviceDriver {
             case .unreachable, .refused: peer.failedEndpoint ?? known.endpoint
             case .silent, .answeredNotAuthentic: peer.called ?? known.endpoint
             }
-        let endpoint = tried?.description ?? configured
+        let endpoint = text(of: tried) ?? configured
         return FailureText.view(
             FailureView.Kind(kind),
             endpoint: endpoint ?? known.publicKey.description,

@@ -87,7 +87,10 @@ final class DeviceDriver {
             isTableStale = false
             outside.post([.setAllowedIPs(allowedIPs.table())])
         }
+        // What comes of one at once is settled below.
+        changesUnderWay += 1
         lookUpNames(now: moment.now)
+        changesUnderWay -= 1
         outside.arm([core.deadline, nextLookUp].compactMap(\.self).min())
         if !isQuiet { tellChanges(at: moment) }
     }

@@ -13,6 +13,10 @@ protocol DeviceOutside: AnyObject {
     func arm(_ deadline: Instant?)
     /// Asks for a name's addresses, for the driver's `lookedUp`.
     func lookUp(_ name: String, for peer: PeerIdentifier)
+    /// The number of an interface, given by name or number; nil where there is none.
+    func interfaceIndex(_ zone: String) -> UInt32?
+    /// The name of an interface; nil where there is none of this number.
+    func interfaceName(_ index: UInt32) -> String?
     /// Something that tunneld is told of has changed.
     func changed()
     func log(_ event: DeviceEvent)

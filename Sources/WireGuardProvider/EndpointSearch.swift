@@ -9,11 +9,13 @@ package struct EndpointSearch: Equatable, Sendable {
     package enum Origin: Equatable, Sendable {
         case name(String, port: UInt16)
         case address(Endpoint)
+        /// A link-local address beyond an interface, which may come, go, and come back with another number.
+        case zoned(IPAddress, interface: String, port: UInt16)
     }
 
     package let origin: Origin
 
-    /// Those of the name, or the configured one.
+    /// Those of the name, or the configured one; none while its interface isn't there.
     private var configured: [Endpoint] = []
     /// One that an authentic packet came from, and that isn't among the configured.
     private var learned: Endpoint?
@@ -44,13 +46,19 @@ package struct EndpointSearch: Equatable, Sendable {
         return nil
     }
 
+    /// The interface to look for; nil for what has no zone.
+    package var interface: String? {
+        if case .zoned(_, let interface, _) = origin { return interface }
+        return nil
+    }
+
     /// The endpoint in use; nil before the first is known.
     package var current: Endpoint? { candidates.indices.contains(index) ? candidates[index] : nil }
 
     /// Those of the name, or the configured one.
     package var addresses: Set<IPAddress> { Set(configured.map(\.address)) }
 
-    /// When to look the name up; nil where nothing waits for a time.
+    /// When to look the name up, or for the interface; nil where nothing waits for a time.
     package var deadline: Instant? {
         switch lookup {
         case .needed: .zero
@@ -59,7 +67,7 @@ package struct EndpointSearch: Equatable, Sendable {
         }
     }
 
-    /// Whether the last look-up of the name failed.
+    /// Whether the last look-up of the name, or for the interface, failed.
     package var isUnresolved: Bool {
         switch lookup {
         case .failed: true
@@ -68,7 +76,7 @@ package struct EndpointSearch: Equatable, Sendable {
         }
     }
 
-    /// Whether to ask for the name now; it counts as asked then.
+    /// Whether to ask for the name or interface now; it counts as asked then.
     package mutating func ask(now: Instant) -> Bool {
         guard let deadline, now >= deadline else { return false }
         if case .failed(let times, _) = lookup {
@@ -87,9 +95,13 @@ package struct EndpointSearch: Equatable, Sendable {
             index += 1
             return current
         }
-        if case .name = origin {
+        switch origin {
+        case .name:
             if lookup == .done { lookup = .needed }
             return nil
+        // An interface has one number, so it is begun anew at once.
+        case .zoned: if lookup == .done { lookup = .needed }
+        case .address: break
         }
         guard candidates.count > 1 else { return nil }
         index = 0
@@ -126,6 +138,28 @@ package struct EndpointSearch: Equatable, Sendable {
         return current
     }
 
+    /// The interface has been looked for.
+    ///
+    /// - Parameter number: nil where it isn't there.
+    /// - Returns: what to call now, if that is another than before.
+    package mutating func found(interface number: UInt32?, now: Instant) -> Endpoint? {
+        guard case .zoned(let address, _, let port) = origin else { return nil }
+        guard let number else {
+            // The number that it had may become another's.
+            configured = []
+            index = 0
+            failed(now: now)
+            return nil
+        }
+        lookup = .done
+        let endpoint = Endpoint(address, port: port, zone: number)
+        guard endpoint != configured.first else { return nil }
+        configured = [endpoint]
+        if learned == endpoint { learned = nil }
+        index = 0
+        return endpoint
+    }
+
     /// The look-up failed; the next comes after 5 s, doubling to 60 s (design, section 3).
     package mutating func failed(now: Instant) {
         var times = 1
@@ -137,6 +171,8 @@ package struct EndpointSearch: Equatable, Sendable {
     /// The network changed: a look-up that failed comes again at once.
     package mutating func networkChanged() {
         if case .failed = lookup { lookup = .needed }
+        // The interface may be another one of the same name.
+        if interface != nil, lookup == .done { lookup = .needed }
     }
 
     /// The peer answers, so its name can wait until it doesn't.

@@ -2,6 +2,17 @@ import ControlAPI
 
 /// The words for each class of failure (design, section 3): what was seen, and what to check.
 enum FailureText {
+    /// The zone of a link-local address names nothing.
+    static func noInterface(_ interface: String, endpoint: String) -> FailureView {
+        FailureView(
+            kind: .unreachable,
+            message: "There is no interface \(interface).",
+            remedy: "Check what stands behind the % of \(endpoint): the name or number of one of this machine's "
+                + "interfaces (ip link). The peer is called as soon as it is there.",
+            endpoint: endpoint
+        )
+    }
+
     static func view(_ kind: FailureView.Kind, endpoint: String, attempts: Int, detail: String?) -> FailureView {
         let because = detail.map { " (\($0))" } ?? ""
         return switch kind {

@@ -31,7 +31,6 @@ extension PeerEndpoint {
     var numeric: Endpoint? {
         guard case .address(let address, let zone) = host else { return nil }
         guard let zone else { return Endpoint(address, port: port) }
-        let index = unsafe if_nametoindex(zone)
-        return index == 0 ? nil : Endpoint(address, port: port, zone: index)
+        return InterfaceZone.index(zone).map { Endpoint(address, port: port, zone: $0) }
     }
 }

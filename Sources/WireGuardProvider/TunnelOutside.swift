@@ -46,6 +46,10 @@ final class TunnelOutside: DeviceOutside {
         link.send(.request(.resolve, name: name, port: nil) { [found] answer in found(name, peer, answer) })
     }
 
+    func interfaceIndex(_ zone: String) -> UInt32? { InterfaceZone.index(zone) }
+
+    func interfaceName(_ index: UInt32) -> String? { InterfaceZone.name(index) }
+
     func changed() { link.send(.stateChanged) }
 
     func log(_ event: DeviceEvent) {

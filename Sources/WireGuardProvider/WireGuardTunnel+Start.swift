@@ -130,7 +130,9 @@ extension WireGuardTunnel {
     private func hints(_ parameters: ProviderCalls.StartParameters) -> [PublicKey: Endpoint] {
         var hints: [PublicKey: Endpoint] = [:]
         for (key, text) in parameters.endpointHints ?? [:] {
-            if let key = PublicKey(key), let endpoint = Endpoint(text) { hints[key] = endpoint }
+            if let key = PublicKey(key), let endpoint = Endpoint(text, zone: InterfaceZone.index) {
+                hints[key] = endpoint
+            }
         }
         return hints
     }

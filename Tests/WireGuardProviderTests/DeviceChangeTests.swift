@@ -152,5 +152,5 @@ struct DeviceChangeTests {
 }
 
 extension TestDevice {
-    fileprivate func report() -> DeviceReport { driver.report(listenPort: 1, mark: 0, clock: outside.clock) }
+    func report() -> DeviceReport { driver.report(listenPort: 1, mark: 0, clock: outside.clock) }
 }

@@ -16,6 +16,8 @@ final class FakeOutside: DeviceOutside {
     var lookUpPeers: [PeerIdentifier] = []
     var changes = 0
     var events: [DeviceEvent] = []
+    /// Their numbers by their names.
+    var interfaces: [String: UInt32] = [:]
 
     /// 2026-01-01T00:00:00Z at the instant 0.
     static let wallSeconds: Int64 = 1_767_225_600
@@ -42,6 +44,10 @@ final class FakeOutside: DeviceOutside {
         lookUps.append(name)
         lookUpPeers.append(peer)
     }
+    func interfaceIndex(_ zone: String) -> UInt32? {
+        interfaces[zone] ?? interfaces.values.first { String($0) == zone }
+    }
+    func interfaceName(_ index: UInt32) -> String? { interfaces.first { $0.value == index }?.key }
     func changed() { changes += 1 }
     func log(_ event: DeviceEvent) { events.append(event) }
 

@@ -55,7 +55,8 @@ struct DeviceChangeParser {
             change.peers[peer].updateOnly = true
         case "preshared_key": change.peers[peer].presharedKey = try keyChange(line, in: lines)
         case "endpoint":
-            guard let endpoint = endpoint(lines.text(line.value), zone) else { throw .invalid }
+            // `wg` writes the zone of a link-local address as the interface's name.
+            guard let endpoint = Endpoint(lines.text(line.value), zone: zone) else { throw .invalid }
             change.peers[peer].endpoint = endpoint
         case "persistent_keepalive_interval": change.peers[peer].persistentKeepalive = try number(line, in: lines)
         case "replace_allowed_ips":
@@ -91,17 +92,6 @@ struct DeviceChangeParser {
 
     private func isTrue(_ line: DeviceLines.Line, in lines: borrowing DeviceLines) throws(OperationError) {
         guard lines.text(line.value) == "true" else { throw .invalid }
-    }
-
-    /// `wg` writes the zone of a link-local address as the interface's name.
-    private func endpoint(_ text: String, _ zone: (String) -> UInt32?) -> Endpoint? {
-        guard let percent = text.utf8.firstIndex(of: UInt8(ascii: "%")),
-            let bracket = text.utf8.firstIndex(of: UInt8(ascii: "]")), percent < bracket
-        else { return Endpoint(text) }
-        let name = text[text.index(after: percent)..<bracket]
-        if let endpoint = Endpoint(text) { return endpoint }
-        guard let index = zone(String(name)) else { return nil }
-        return Endpoint(text[...percent] + String(index) + text[bracket...])
     }
 
     private func allowedIP(_ text: String) throws(OperationError) -> DeviceChange.AllowedIP {

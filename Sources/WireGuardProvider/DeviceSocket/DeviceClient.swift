@@ -54,7 +54,7 @@ final class DeviceClient {
     func nextOperation() -> DeviceOperation? {
         while !isBusy, !isBroken, !isSpoiled, output.count == 0 {
             do throws(OperationError) {
-                guard let operation = try reader.next(zone: DeviceClient.zone) else { break }
+                guard let operation = try reader.next(zone: InterfaceZone.index) else { break }
                 isBusy = true
                 watch()
                 return operation
@@ -91,10 +91,5 @@ final class DeviceClient {
     private func watch() {
         if isBusy || output.count > 0 || inputEnded || isSpoiled { readSource.suspend() } else { readSource.resume() }
         if output.count > 0 { writeSource.resume() } else { writeSource.suspend() }
-    }
-
-    private static func zone(_ name: String) -> UInt32? {
-        let index = unsafe if_nametoindex(name)
-        return index == 0 ? nil : index
     }
 }
