@@ -14,7 +14,10 @@ struct ImportCommand {
     func run() async throws -> ExitCode {
         let path = context.invocation.operand(0)
         if ImportFile.isOpen(path), context.invocation.value(.name) == nil {
-            throw UsageError(path == "-" ? "Standard input has no name." : "\(path) has no name.", hint: "Add --name NAME.")
+            throw UsageError(
+                path == "-" ? "Standard input has no name." : "\(path) has no name.",
+                hint: "Add --name NAME."
+            )
         }
         guard let folder = try ImportFolder(path) else {
             let document = try await importFile(path, name: context.invocation.value(.name))
