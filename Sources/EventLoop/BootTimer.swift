@@ -16,7 +16,7 @@ package final class BootTimer: Sendable {
     package init(on queue: DispatchQueue, handler: @escaping @Sendable () -> Void) throws(SystemError) {
         let timer = try TimerDescriptor()
         let armed = ArmedDeadline()
-        source = DescriptorSource(timer.descriptor, .readable, on: queue) { @Sendable in
+        source = DescriptorSource(timer.descriptor, .readable, canHangUp: false, on: queue) { @Sendable in
             // Nothing to take: the timer was set anew between its firing and this call.
             guard
                 armed.value.withLock({ deadline in

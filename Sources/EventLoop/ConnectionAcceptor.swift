@@ -33,7 +33,7 @@ package final class ConnectionAcceptor: Sendable {
     ) throws(SystemError) {
         self.listener = listener
         self.accept = accept
-        source = DescriptorSource(listener, .readable, on: queue, handler: handler)
+        source = DescriptorSource(listener, .readable, canHangUp: false, on: queue, handler: handler)
         let timer = try BootTimer(on: queue) { @Sendable [weak self] in self?.resumeAfterPause() }
         self.timer.withLock { $0 = timer }
     }

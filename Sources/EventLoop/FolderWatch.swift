@@ -31,7 +31,7 @@ package final class FolderWatch: Sendable {
         let mask = IN_CLOSE_WRITE | IN_MOVED_TO | IN_MOVED_FROM | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF
         try check("inotify_add_watch") { unsafe inotify_add_watch(raw, folder, UInt32(mask) | UInt32(IN_ONLYDIR)) }
         self.descriptor = descriptor
-        source = DescriptorSource(descriptor, .readable, on: queue) {
+        source = DescriptorSource(descriptor, .readable, canHangUp: false, on: queue) {
             for news in Self.read(descriptor) { handler(news) }
         }
         source.resume()

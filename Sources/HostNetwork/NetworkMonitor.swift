@@ -48,7 +48,8 @@ package final class NetworkMonitor: Sendable {
 
     /// Begins to call the handler.
     package func resume() {
-        let source = DescriptorSource(subscription.descriptor, .readable, on: queue) { @Sendable [weak self] in
+        let source = DescriptorSource(subscription.descriptor, .readable, canHangUp: false, on: queue) {
+            @Sendable [weak self] in
             self?.drain()
         }
         self.source.withLock { $0 = source }

@@ -66,7 +66,8 @@ package actor VarlinkServer {
 
     /// Serves whoever connects.
     package func listen(on listener: UnixListener) {
-        let source = DescriptorSource(listener.descriptor, .readable, on: executor.queue) { @Sendable [weak self] in
+        let source = DescriptorSource(listener.descriptor, .readable, canHangUp: false, on: executor.queue) {
+            @Sendable [weak self] in
             self?.assumeIsolated { $0.accept(on: listener) }
         }
         listeners.append((listener, source))

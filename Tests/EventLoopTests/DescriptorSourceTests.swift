@@ -29,6 +29,19 @@ import Testing
         #expect(called.wait(timeout: .now() + .milliseconds(20)) == .timedOut)
     }
 
+    @Test(arguments: [DescriptorSource.Readiness.readable, .writable])
+    func `a descriptor whose other end is gone stays watched`(readiness: DescriptorSource.Readiness) throws {
+        let (near, far) = try UnixSocket.pair(.stream)
+        let called = DispatchSemaphore(value: 0)
+        let source = DescriptorSource(near, readiness, on: DispatchQueue(label: "test")) { @Sendable in called.signal()
+        }
+        UnixSocket.shutDown(far.raw)
+        source.resume()
+        // Dispatch itself tells a hang-up once, and lets go of the descriptor on the wrong queue then.
+        for _ in 0..<10 { #expect(called.arrives()) }
+        source.cancel()
+    }
+
     @Test func `a source that is let go while suspended frees its handler and its descriptor`() throws {
         let freed = DispatchSemaphore(value: 0)
         do {

@@ -68,7 +68,8 @@ package actor PacketLoop {
         guard source == nil else { return }
         try epoll.add(mailbox.descriptor.raw, for: .readable, token: Token.mailbox)
         try engine.watch(in: epoll)
-        let source = DescriptorSource(epoll.descriptor, .readable, on: executor.queue) { @Sendable [weak self] in
+        let source = DescriptorSource(epoll.descriptor, .readable, canHangUp: false, on: executor.queue) {
+            @Sendable [weak self] in
             self?.assumeIsolated { $0.serve() }
         }
         self.source = source
