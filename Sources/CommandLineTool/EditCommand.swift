@@ -47,6 +47,7 @@ struct EditCommand {
         var base = base
         var shown = first
         var lastError: (any Error)?
+        var failures = 0
         try file.write(shown)
         while true {
             try editor.edit(file.path)
@@ -58,6 +59,9 @@ struct EditCommand {
             do {
                 return try await save(text, &base)
             } catch {
+                // A program in the place of an editor would be called without end: nobody is there to mend it.
+                failures += 1
+                if failures > Self.unattendedAttempts, isatty(context.input) != 1 { throw Self.cause(error) }
                 if let again = error as? EditAgain {
                     lastError = again.cause
                     shown = EditFile.annotated(text, again.lines)
@@ -71,6 +75,11 @@ struct EditCommand {
             try file.write(shown)
         }
     }
+
+    /// How often an editor is opened again where no person is at the terminal.
+    private static let unattendedAttempts = 2
+
+    private static func cause(_ error: any Error) -> any Error { (error as? EditAgain)?.cause ?? error }
 
     private func save(_ text: String, _ base: inout Configuration) async throws -> EditDocument {
         while true {

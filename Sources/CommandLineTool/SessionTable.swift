@@ -19,7 +19,8 @@ package enum SessionTable {
                     SessionText.status(view.status),
                     StyledText(view.since.map { QuantityText.age($0, at: view.readAt) } ?? "-"),
                     StyledText(view.interface ?? "-"),
-                    StyledText(view.session == nil ? "-" : QuantityText.age(handshake, at: view.readAt)),
+                    // No peers: there are none, or the provider doesn't answer, and nobody knows.
+                    StyledText(view.peers.isEmpty ? "-" : QuantityText.age(handshake, at: view.readAt)),
                     StyledText(view.counters.map { QuantityText.bytes($0.receivedBytes) } ?? "-"),
                     StyledText(view.counters.map { QuantityText.bytes($0.sentBytes) } ?? "-"),
                 ]

@@ -142,6 +142,17 @@ import Testing
         try await end(fake)
     }
 
+    @Test func `a program that spoils the file each time isn't called for ever`() async throws {
+        let fake = try await fake()
+        let spoil = #"echo garbage >> "$1""#
+        let ran = try await edit(fake, spoil, spoil, spoil, spoil, spoil)
+        #expect(ran.code == .failed && ran.errors.contains("What you typed is in"), "\(ran.errors)")
+        #expect(try FileSystem.names(inFolder: folder).filter { $0.hasPrefix("shown-") }.count == 3)
+        #expect(fake.update { $0.saves }.isEmpty)
+        #expect(try kept().count == 1)
+        try await end(fake)
+    }
+
     @Test func `an editor that fails saves nothing`() async throws {
         let fake = try await fake()
         let ran = try await edit(fake, #"sed -i 's/"enabled" : true/"enabled" : false/' "$1"; exit 3"#)

@@ -65,6 +65,16 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `of a provider that doesn't answer no handshake is claimed, nor denied`() async throws {
+        var hung = Samples.connected()
+        hung.status = .reasserting
+        hung.peers = []
+        let fake = try await fake(hung)
+        let row = await Ran.tunnelctl("status", socket: fake.socket).output.split(separator: "\n").last ?? ""
+        #expect(!row.contains("never") && row.contains("tun-home   -"), "\(row)")
+        await fake.stop()
+    }
+
     @Test func `all tunnels stand in a table, and in a list with identifiers`() async throws {
         let fake = try await fake(Samples.connected(), Samples.down(Samples.office, "office"))
         let table = await Ran.tunnelctl("status", socket: fake.socket)
