@@ -14,7 +14,7 @@ import CCrypto
     /// Old files (RC2, 3DES) need the legacy provider, which nothing else in the process shall offer.
     ///
     /// Never freed: it lives as long as the process.
-    nonisolated(unsafe) private static let library: OpaquePointer? = {
+    nonisolated(unsafe) private static let legacyContext: OpaquePointer? = {
         guard let library = unsafe OSSL_LIB_CTX_new() else { return nil }
         _ = unsafe OSSL_PROVIDER_load(library, "default")
         _ = unsafe OSSL_PROVIDER_try_load(library, "legacy", 1)
@@ -23,7 +23,7 @@ import CCrypto
 
     /// - Throws: `damaged` where the data are no PKCS#12, or more follows.
     init(_ data: RawSpan) throws(PKCS12Fault) {
-        guard let library = unsafe Self.library else { throw .unsupported }
+        guard let library = unsafe Self.legacyContext else { throw .unsupported }
         var file = unsafe PKCS12_init_ex(NID_pkcs7_data, library, nil)
         let isWhole = unsafe data.withUnsafeBytes { bytes in
             guard let start = unsafe bytes.base else { return false }
@@ -105,7 +105,7 @@ import CCrypto
                 unsafe X509_SIG_get0(PKCS12_SAFEBAG_get0_pkcs8(bag), &algorithm, nil)
                 try unsafe charge(algorithm, &budget)
                 let info = unsafe Self.withPassword(password) {
-                    unsafe PKCS12_decrypt_skey_ex(bag, $0, $1, Self.library, nil)
+                    unsafe PKCS12_decrypt_skey_ex(bag, $0, $1, Self.legacyContext, nil)
                 }
                 guard let info = unsafe info else { throw failure }
                 unsafe take(key: info)
@@ -128,7 +128,7 @@ import CCrypto
     /// Keeps the first key; more than one is of no use to anybody here.
     private func take(key info: OpaquePointer) {
         guard unsafe self.key == nil else { return }
-        unsafe self.key = EVP_PKCS82PKEY_ex(info, Self.library, nil)
+        unsafe self.key = EVP_PKCS82PKEY_ex(info, Self.legacyContext, nil)
     }
 
     /// Checks the password by the data's own code of authentication.
