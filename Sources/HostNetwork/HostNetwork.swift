@@ -10,7 +10,7 @@ package actor HostNetwork {
     private let executor = QueueExecutor(label: "org.tunneld.network")
     private let applier: NetworkApplier
     /// For questions, which need not wait for ten thousand routes.
-    private let reader: KernelTables
+    let reader: KernelTables
     nonisolated let ownInterfaces = OwnInterfaces()
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {

@@ -104,6 +104,12 @@ final class FakeNetwork: TunnelNetwork {
         return []
     }
 
+    func present(
+        _ applied: AppliedNetwork,
+        _ journal: NetworkJournal,
+        on interface: InterfaceIdentity
+    ) async -> AppliedNetwork? { applied }
+
     func counters(of interface: InterfaceIdentity) async -> LinkStatistics? {
         var statistics = LinkStatistics()
         statistics.receivedBytes = 11

@@ -130,6 +130,17 @@ package struct HostTunnelNetwork: TunnelNetwork {
         }
     }
 
+    package func present(
+        _ applied: AppliedNetwork,
+        _ journal: NetworkJournal,
+        on interface: InterfaceIdentity
+    ) async -> AppliedNetwork? {
+        guard let link = try? await host.link(index: interface.index), link.name == interface.name,
+            let losses = try? await host.losses(of: journal)
+        else { return nil }
+        return applied.without(losses, of: journal, mtu: link.mtu)
+    }
+
     package func counters(of interface: InterfaceIdentity) async -> LinkStatistics? {
         guard let link = try? await host.link(index: interface.index), link.name == interface.name else { return nil }
         return link.statistics

@@ -33,20 +33,30 @@ extension Tunnel {
                 if condition.status == .connected { condition.status = .reasserting }
             }
         }
-        var view = view(of: stored, condition, state, readAt: .now())
+        let applied = await appliedNow()
+        var view = view(of: stored, condition, state, applied, readAt: .now())
         view.counters = await counters()
         return view
     }
 
+    /// What of the network settings is in force now; as it was put in force where the kernel can't be asked.
+    private func appliedNow() async -> AppliedNetwork? {
+        guard let record = live?.record, let applied = record.applied, let interface = live?.interface else {
+            return live?.record.applied
+        }
+        return await services.network.present(applied, record.network, on: interface) ?? applied
+    }
+
     /// The state as it was told last, without the counters.
     func viewAsKnown(of stored: Configuration, readAt: Timestamp) -> SessionView {
-        view(of: stored, condition, live?.state, readAt: readAt)
+        view(of: stored, condition, live?.state, live?.record.applied, readAt: readAt)
     }
 
     private func view(
         of stored: Configuration,
         _ condition: TunnelMachine.Condition,
         _ state: ProviderState?,
+        _ applied: AppliedNetwork?,
         readAt: Timestamp
     ) -> SessionView {
         var view = SessionView(
@@ -73,11 +83,11 @@ extension Tunnel {
         view.peers = state?.peers ?? []
         view.publicKey = state?.publicKey
         view.listenPort = state?.listenPort ?? record.listenPort
-        view.addresses = record.applied?.addresses ?? []
-        view.routes = record.applied?.routes ?? []
-        view.mtu = record.applied?.mtu
+        view.addresses = applied?.addresses ?? []
+        view.routes = applied?.routes ?? []
+        view.mtu = applied?.mtu
         view.notes =
-            ConfigurationNotes.notInForce(record.configuration) + record.notes + (record.applied?.notes ?? [])
+            ConfigurationNotes.notInForce(record.configuration) + record.notes + (applied?.notes ?? [])
             + (state?.notes ?? [])
         view.dns = dns(record)
         if let note = view.dns?.note { view.notes.append(note) }

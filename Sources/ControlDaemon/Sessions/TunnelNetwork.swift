@@ -33,6 +33,11 @@ package protocol TunnelNetwork: Sendable {
     ///
     /// - Returns: what could not be removed, in words.
     func removeDevice(named name: String) async -> [String]
+    /// What of the settings in force is still there; nil where the kernel can't be asked, or the interface is gone.
+    ///
+    /// - Parameter journal: what was put in force for `applied`.
+    func present(_ applied: AppliedNetwork, _ journal: NetworkJournal, on interface: InterfaceIdentity) async
+        -> AppliedNetwork?
     /// The interface's counters now; nil where it is gone.
     func counters(of interface: InterfaceIdentity) async -> LinkStatistics?
     /// Looks a name up outside of all tunnels.
