@@ -1,3 +1,5 @@
+import ControlAPI
+
 /// Reads a command line by the argument table.
 package enum ArgumentParser {
     /// - Parameter arguments: without the program's name.
@@ -63,7 +65,7 @@ package enum ArgumentParser {
     private static func unknown(_ typed: String, _ row: CommandDescription?) -> UsageError {
         let message = "There is no option \"\(typed)\"\(row.map { " of \($0.name)" } ?? "")."
         let known = (row?.options ?? []) + OptionDescription.global
-        if let hint = NearestMatch.hint(for: typed, among: known.map(\.name)) { return UsageError(message, hint: hint) }
+        if let hint = NearestName.hint(for: typed, among: known.map(\.name)) { return UsageError(message, hint: hint) }
         let others = CommandDescription.table.filter { other in other.options.contains { $0.name == typed } }
         guard let row, !others.isEmpty else { return UsageError(message) }
         let names = others.map(\.name).joined(separator: " and ")
@@ -82,7 +84,7 @@ package enum ArgumentParser {
         guard let command = Command(rawValue: word) else {
             throw UsageError(
                 "There is no command \"\(word)\".",
-                hint: NearestMatch.hint(for: word, among: Command.allCases.map(\.rawValue))
+                hint: NearestName.hint(for: word, among: Command.allCases.map(\.rawValue))
                     ?? "`tunnelctl help` lists them."
             )
         }

@@ -48,7 +48,7 @@ enum ConfigurationShape {
         guard case .object(let shapes) = shape, case .object(let members) = document else { return nil }
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
             guard let shape = shapes[name] else {
-                return (prefix + name, NearestMatch.find(name, among: shapes.keys.sorted()).map { prefix + $0 })
+                return (prefix + name, NearestName.find(name, among: shapes.keys.sorted()).map { prefix + $0 })
             }
             if let found = unknownKey(in: value, shape, prefix: prefix + name + ".") { return found }
         }

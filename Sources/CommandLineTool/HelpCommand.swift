@@ -1,3 +1,5 @@
+import ControlAPI
+
 /// `help [COMMAND]`: from the argument table; with `--json`, the table itself.
 struct HelpCommand {
     private let context: CommandContext
@@ -16,7 +18,7 @@ struct HelpCommand {
         guard let command = Command(rawValue: word) else {
             throw UsageError(
                 "There is no command \"\(word)\".",
-                hint: NearestMatch.hint(for: word, among: Command.allCases.map(\.rawValue))
+                hint: NearestName.hint(for: word, among: Command.allCases.map(\.rawValue))
             )
         }
         let description = CommandDescription.of(command)

@@ -14,7 +14,7 @@ struct KeychainCommand {
         guard let known = Action(rawValue: action) else {
             throw UsageError(
                 "There is no \"keychain \(action)\".",
-                hint: NearestMatch.hint(for: action, among: Action.allCases.map(\.rawValue))
+                hint: NearestName.hint(for: action, among: Action.allCases.map(\.rawValue))
                     ?? "There are \(Action.allCases.map(\.rawValue).joined(separator: ", "))."
             )
         }

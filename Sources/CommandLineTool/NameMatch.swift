@@ -34,7 +34,7 @@ package enum NameMatch {
         if let candidate = try single(named, of: text) { return candidate }
         let begun = text.isEmpty ? [] : candidates.filter { $0.begins(with: text) }
         if prefixes, let candidate = try single(begun, of: text) { return candidate }
-        var remedy = NearestMatch.hint(for: text, among: candidates.map(\.name))
+        var remedy = NearestName.hint(for: text, among: candidates.map(\.name))
         if !prefixes, begun.count == 1 {
             remedy = "Did you mean \(begun[0].name)? This command takes whole names only, never a prefix."
         }

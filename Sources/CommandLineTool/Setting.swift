@@ -100,9 +100,9 @@ struct Setting: Equatable {
     ) -> UsageError {
         let prefix = path.isEmpty ? "" : path + "."
         let near =
-            NearestMatch.find(name, among: members.keys.sorted()).map { prefix + $0 }
-            ?? NearestMatch.find(key, among: Self.leaves(root).map(\.path))
-            ?? Self.leaves(root).first { $0.name == NearestMatch.find(name, among: Self.leaves(root).map(\.name)) }?
+            NearestName.find(name, among: members.keys.sorted()).map { prefix + $0 }
+            ?? NearestName.find(key, among: Self.leaves(root).map(\.path))
+            ?? Self.leaves(root).first { $0.name == NearestName.find(name, among: Self.leaves(root).map(\.name)) }?
             .path
         return UsageError(
             "There is no key \"\(prefix)\(name)\".",

@@ -1,39 +1,43 @@
 /// Finds the name that somebody probably meant.
 package enum NearestName {
-    private static let longest = 24
+    /// Texts beyond this aren't compared: the work grows with the product of the lengths.
+    private static let longest = 64
 
-    /// The name that takes the fewest changes, without regard to ASCII case, or that contains the text.
+    /// The closest name, without regard to case: one that the text begins, else the one with the fewest changes, else one
+    /// that contains it.
     ///
-    /// - Returns: nil where none is near: more than one change in three letters, and more than two in all.
-    package static func find(_ text: [UInt8], among names: [String]) -> String? {
-        guard (2...longest).contains(text.count) else { return nil }
-        let typed = text.map(lowercased)
+    /// - Returns: nil where none is near: so much as more than two changes, so that what is near a known name may be shown
+    ///   where a secret could stand in its place.
+    package static func find(_ text: String, among names: some Sequence<String>) -> String? {
+        let typed = Array(text.lowercased().unicodeScalars)
+        guard (1...longest).contains(typed.count) else { return nil }
         var best: (name: String, distance: Int)?
         for name in names {
-            let distance = distance(typed, name.utf8.map(lowercased))
-            if distance < best?.distance ?? .max { best = (name, distance) }
+            let other = Array(name.lowercased().unicodeScalars)
+            guard other.count <= longest else { continue }
+            let begins = typed.count >= 2 && other.starts(with: typed)
+            let distance = begins ? 0 : distance(typed, other)
+            guard distance <= max(1, min(2, typed.count / 3)), distance < (best?.distance ?? .max) else { continue }
+            best = (name, distance)
         }
-        if let best, best.distance <= min(2, typed.count / 3) { return best.name }
+        if let best { return best.name }
         guard typed.count >= 4 else { return nil }
-        return names.first { $0.lowercased().contains(String(decoding: typed, as: UTF8.self)) }
+        return names.first { $0.lowercased().contains(text.lowercased()) }
     }
 
-    private static func lowercased(_ byte: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-    }
-
-    /// The number of insertions, deletions, replacements and swaps of neighbours between two words.
-    private static func distance(_ a: [UInt8], _ b: [UInt8]) -> Int {
-        var rows = [[Int]](repeating: [Int](repeating: 0, count: b.count + 1), count: a.count + 1)
-        for i in 0...a.count { rows[i][0] = i }
-        for j in 0...b.count { rows[0][j] = j }
-        for i in 0..<a.count {
-            for j in 0..<b.count {
-                var least = min(rows[i][j + 1] + 1, rows[i + 1][j] + 1, rows[i][j] + (a[i] == b[j] ? 0 : 1))
-                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { least = min(least, rows[i - 1][j - 1] + 1) }
-                rows[i + 1][j + 1] = least
+    /// How many letters to insert, remove, change or swap with their neighbour (optimal string alignment).
+    private static func distance(_ a: [Unicode.Scalar], _ b: [Unicode.Scalar]) -> Int {
+        var before: [Int] = []
+        var above = Array(0...b.count)
+        for i in a.indices {
+            var row = [i + 1]
+            for j in b.indices {
+                var cost = min(above[j + 1] + 1, row[j] + 1, above[j] + (a[i] == b[j] ? 0 : 1))
+                if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { cost = min(cost, before[j - 1] + 1) }
+                row.append(cost)
             }
+            (before, above) = (above, row)
         }
-        return rows[a.count][b.count]
+        return above[b.count]
     }
 }

@@ -17,7 +17,7 @@ package final class DescriptorSource: @unchecked Sendable {  // A Dispatch sourc
     package enum Readiness: Sendable { case readable, writable }
     private enum State {
         /// Nothing is watched yet, so that a source that is never needed costs nothing.
-        case new
+        case new(handler: @Sendable () -> Void)
         case suspended(any DispatchSourceProtocol)
         case active(any DispatchSourceProtocol)
         case cancelled
@@ -27,8 +27,7 @@ package final class DescriptorSource: @unchecked Sendable {  // A Dispatch sourc
     private let readiness: Readiness
     private let canHangUp: Bool
     private let queue: DispatchQueue
-    private let state = Mutex(State.new)
-    private let handler: Mutex<(@Sendable () -> Void)?>
+    private let state: Mutex<State>
 
     /// - Parameter canHangUp: false for what has no other end: timers, inotify, netlink, epoll, listening sockets.
     package init(
@@ -42,7 +41,7 @@ package final class DescriptorSource: @unchecked Sendable {  // A Dispatch sourc
         self.readiness = readiness
         self.canHangUp = canHangUp
         self.queue = queue
-        self.handler = Mutex(handler)
+        state = Mutex(.new(handler: handler))
     }
 
     deinit { cancel() }
@@ -51,8 +50,7 @@ package final class DescriptorSource: @unchecked Sendable {  // A Dispatch sourc
     package func resume() {
         state.withLock { state in
             switch state {
-            case .new:
-                guard let handler = handler.withLock({ $0.take() }) else { return }
+            case .new(let handler):
                 let source = makeSource(handler)
                 state = .active(source)
                 source.resume()
@@ -77,7 +75,7 @@ package final class DescriptorSource: @unchecked Sendable {  // A Dispatch sourc
     package func cancel() {
         state.withLock { state in
             switch state {
-            case .new: handler.withLock { $0 = nil }
+            case .new: break
             case .active(let source): source.cancel()
             case .suspended(let source):
                 source.cancel()

@@ -24,7 +24,7 @@ struct FieldReader {
         }
         for key in members.keys.sorted() where !keys.contains(key) {
             // What is near a known name is no secret.
-            let near = NearestName.find(Array(key.utf8), among: keys)
+            let near = NearestName.find(key, among: keys)
             let isShown = near != nil || ShownText.isHarmless(key.utf8)
             let shown = isShown ? key : "a member with a name of \(ShownText.count(key.utf8.count, "byte"))"
             fail(

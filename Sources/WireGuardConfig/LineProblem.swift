@@ -24,17 +24,20 @@ enum LineProblem {
         if key.count <= 5, amneziaKeys.contains(key.lowercasedText) {
             return ValueProblem("\(key.text) is no key of WireGuard", hint: "AmneziaWG's protocol isn't spoken here.")
         }
-        let near = NearestName.find(Array(key), among: FileKey.names(startingWith: section ?? .interface))
+        let near = NearestName.find(
+            String(decoding: key, as: UTF8.self),
+            among: FileKey.names(startingWith: section ?? .interface)
+        )
         // What is near a known key is no secret.
         let isShown = ShownText.isHarmless(key) || near != nil && key.allSatisfy { (0x20...0x7e).contains($0) }
         let shown = isShown ? "\"\(key.text)\"" : "a word of \(ShownText.count(key.count, "byte"))"
-        let hint = near.map { "Did you mean \($0)?" } ?? (hasInvisible(key) ? invisibleHint : nil)
+        let hint = hasInvisible(key) ? invisibleHint : near.map { "Did you mean \($0)?" }
         return ValueProblem("\(shown) is no key of \(place)", hint: hint)
     }
 
     static func ofSection(_ name: ArraySlice<UInt8>) -> ValueProblem {
         let names = FileKey.Section.allCases.map(\.rawValue)
-        let near = NearestName.find(Array(name), among: names)
+        let near = NearestName.find(String(decoding: name, as: UTF8.self), among: names)
         let hint = near.map { "Did you mean [\($0)]?" } ?? "The sections are [Interface] and [Peer]."
         return ValueProblem("\(ShownText.of(name)) is no section", hint: hint)
     }

@@ -95,6 +95,6 @@ import Testing
         ] as [(String, String?)]
     )
     func `the nearest word is found where one is near`(_ typed: String, _ found: String?) {
-        #expect(NearestMatch.find(typed, among: ["up", "down", "status"]) == found)
+        #expect(NearestName.find(typed, among: ["up", "down", "status"]) == found)
     }
 }

@@ -2,6 +2,7 @@ import ControlAPI
 import Glibc
 import LinuxSystem
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ControlDaemon
@@ -199,14 +200,5 @@ import Testing
         let raw = unsafe open(file(configuration), O_WRONLY | O_TRUNC | O_CLOEXEC)
         let file = OwnedDescriptor(adopting: raw)
         try AtomicFile.writeAll(unsafe bytes.span.bytes, to: file.raw)
-    }
-
-    private func eventually(_ condition: () async -> Bool) async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while ContinuousClock.now < deadline {
-            if await condition() { return true }
-            try? await Task.sleep(for: .milliseconds(20))
-        }
-        return false
     }
 }

@@ -82,6 +82,15 @@ class Namespace:
     def ip_json(self, *arguments):
         return json.loads(run("ip", "-n", self.name, "-j", *arguments).stdout or "[]")
 
+    def drop_udp(self, port):
+        """Drops what comes in for a UDP port, without a word, until `pass_udp`."""
+        self.exec("nft", "add", "table", "inet", "t")
+        self.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
+        self.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", str(port), "drop")
+
+    def pass_udp(self):
+        self.exec("nft", "delete", "table", "inet", "t")
+
     def sysctl(self, key, value):
         self.exec("sysctl", "-qw", f"{key}={value}")
 

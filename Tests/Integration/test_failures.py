@@ -86,12 +86,10 @@ class Failures(unittest.TestCase):
 
     def test_filtered_port_is_silence(self):
         peer = self.peer()
-        self.b.exec("nft", "add", "table", "inet", "t")
-        self.b.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
-        self.b.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", "51820", "drop")
+        self.b.drop_udp(51820)
         self.up("10.99.0.2:51820", peer.public)
         self.failure("silent")
-        self.b.exec("nft", "delete", "table", "inet", "t")
+        self.b.pass_udp()
         self.connects()
 
     def test_unreachable_endpoint(self):

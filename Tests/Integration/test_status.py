@@ -12,14 +12,6 @@ class Status(unittest.TestCase):
         self.addCleanup(self.lab.close)
         self.a, self.b, self.daemon, self.private, self.peer = self.lab.home()
 
-    def drop(self):
-        self.b.exec("nft", "add", "table", "inet", "t")
-        self.b.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
-        self.b.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", "51820", "drop")
-
-    def pass_again(self):
-        self.b.exec("nft", "delete", "table", "inet", "t")
-
     def test_the_keys_of_the_document(self):
         self.assertEqual(self.daemon.status("home")["status"], "disconnected")
         self.daemon.ctl("up", "home")
@@ -54,14 +46,14 @@ class Status(unittest.TestCase):
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)
         self.assertEqual(self.daemon.status("home")["peers"][0]["verification"], "live")
         watcher = self.daemon.popen("watch", "home", "--json", log="watch")
-        self.drop()
+        self.b.drop_udp(51820)
         sent = time.monotonic()
         pinger = self.a.popen("ping", "-n", "-i", "1", "10.20.0.2", log="ping")
         status = self.daemon.wait_status("home", "reasserting", 21 * SLACK)
         self.assertGreater(time.monotonic() - sent, 15, "told before anybody can know")
         self.assertEqual(status["peers"][0]["state"], "silent")
         self.assertTrue(status["reason"])
-        self.pass_again()
+        self.b.pass_udp()
         self.daemon.wait_status("home", "connected", 15 * SLACK)
         pinger.kill()
         self.assertIn("reasserting", watcher.log_path.read_text())
@@ -86,7 +78,7 @@ class Status(unittest.TestCase):
 
     def test_idle_is_never_a_failure(self):
         self.daemon.ctl("up", "home")
-        self.drop()
+        self.b.drop_udp(51820)
         end = time.monotonic() + 30
         while time.monotonic() < end:
             self.assertEqual(self.daemon.status("home")["status"], "connected")
@@ -94,13 +86,13 @@ class Status(unittest.TestCase):
         self.assertEqual(self.daemon.status("home")["peers"][0]["verification"], "idle")
 
     def test_a_peer_that_never_answered_is_connecting(self):
-        self.drop()
+        self.b.drop_udp(51820)
         result = self.daemon.ctl("up", "home", "--timeout", "6", check=False)
         self.assertEqual(result.returncode, 3)
         self.assertIn("10.99.0.2:51820", result.stdout + result.stderr)
         self.assertEqual(self.daemon.status("home")["status"], "connecting")
         self.assertEqual(self.daemon.ctl("status", "home", "--check", check=False).returncode, 3)
-        self.pass_again()
+        self.b.pass_udp()
         self.daemon.wait_status("home", "connected", 70)
         self.assertEqual(self.daemon.ctl("status", "home", "--check", check=False).returncode, 0)
 
@@ -115,7 +107,7 @@ class Status(unittest.TestCase):
         self.assertEqual(self.daemon.status("home")["status"], "connected")
 
     def test_stop_is_idempotent_and_works_while_starting(self):
-        self.drop()
+        self.b.drop_udp(51820)
         self.daemon.ctl("down", "home")
         self.daemon.ctl("up", "home", "--no-wait")
         self.daemon.ctl("down", "home")

@@ -92,14 +92,12 @@ class Survival(unittest.TestCase):
         self.a, self.b, self.daemon, self.private, self.peer = self.lab.home()
 
     def test_killed_clients_change_nothing(self):
-        self.b.exec("nft", "add", "table", "inet", "t")
-        self.b.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
-        self.b.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", "51820", "drop")
+        self.b.drop_udp(51820)
         up = self.daemon.popen("up", "home", log="up")
         wait_for("connecting", lambda: self.daemon.status("home")["status"] == "connecting", 10)
         up.kill()
         up.wait()
-        self.b.exec("nft", "delete", "table", "inet", "t")
+        self.b.pass_udp()
         self.daemon.wait_status("home", "connected", 70)
         before = self.daemon.status("home")
         watch = self.daemon.popen("watch", log="watch")
@@ -112,9 +110,7 @@ class Survival(unittest.TestCase):
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)
 
     def test_interrupting_up_ends_the_client_and_not_the_tunnel(self):
-        self.b.exec("nft", "add", "table", "inet", "t")
-        self.b.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
-        self.b.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", "51820", "drop")
+        self.b.drop_udp(51820)
         up = self.daemon.popen("up", "home", log="up")
         wait_for("the stages", lambda: "handshake" in up.log_path.read_text().lower(), 10)
         up.send_signal(signal.SIGINT)

@@ -15,11 +15,6 @@ class TwoClients(unittest.TestCase):
         self.addCleanup(self.lab.close)
         self.a, self.b, self.daemon, self.private, self.peer = self.lab.home()
 
-    def drop(self):
-        self.b.exec("nft", "add", "table", "inet", "t")
-        self.b.exec("nft", "add", "chain", "inet", "t", "i", "{ type filter hook input priority 0; }")
-        self.b.exec("nft", "add", "rule", "inet", "t", "i", "udp", "dport", "51820", "drop")
-
     def waiting_up(self, *arguments):
         """An `up` that waits in vain so far."""
         client = self.daemon.popen("up", "home", *arguments, log="up")
@@ -44,16 +39,16 @@ class TwoClients(unittest.TestCase):
         return seen
 
     def test_two_ups_wait_for_the_same_session(self):
-        self.drop()
+        self.b.drop_udp(51820)
         first = self.waiting_up()
         second = self.daemon.popen("up", "home", log="second")
         wait_for("the second to wait", lambda: "already" in second.log_path.read_text(), 5 * SLACK)
-        self.b.exec("nft", "delete", "table", "inet", "t")
+        self.b.pass_udp()
         self.assertEqual(first.wait(60), 0, first.log_path.read_text())
         self.assertEqual(second.wait(10), 0, second.log_path.read_text())
 
     def test_an_up_whose_session_another_client_stops_says_so_at_once(self):
-        self.drop()
+        self.b.drop_udp(51820)
         client = self.waiting_up("--timeout", "60")
         self.daemon.ctl("down", "home")
         stopped = time.monotonic()
@@ -64,11 +59,11 @@ class TwoClients(unittest.TestCase):
         self.assertIn("User 0 stopped it.", text)
 
     def test_an_up_whose_session_was_replaced_says_so(self):
-        self.drop()
+        self.b.drop_udp(51820)
         client = self.waiting_up("--timeout", "60")
         identifier = self.daemon.status("home")["identifier"]
         self.daemon.call("org.tunneld.Sessions.Stop", {"identifier": identifier})
-        self.b.exec("nft", "delete", "table", "inet", "t")
+        self.b.pass_udp()
         # The new session waits for the end of the old one.
         self.assertFalse(self.daemon.call("org.tunneld.Sessions.Start", {"identifier": identifier})
                          ["parameters"]["alreadyRunning"])
@@ -103,12 +98,12 @@ class TwoClients(unittest.TestCase):
         self.assertEqual([reason for status, reason in seen() if status == "disconnected"], ["User 0 stopped it."] * 3)
 
     def test_a_client_that_is_killed_leaves_the_others_and_the_tunnel_alone(self):
-        self.drop()
+        self.b.drop_udp(51820)
         killed, other = self.waiting_up(), self.waiting_up()
         session = self.daemon.status("home")["session"]
         killed.kill()
         killed.wait()
-        self.b.exec("nft", "delete", "table", "inet", "t")
+        self.b.pass_udp()
         self.assertEqual(other.wait(60), 0, other.log_path.read_text())
         self.assertEqual(self.daemon.status("home")["session"], session)
         self.assertTrue(re.search(r"home: connected", other.log_path.read_text()))

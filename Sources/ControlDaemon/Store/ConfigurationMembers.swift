@@ -29,7 +29,7 @@ enum ConfigurationMembers {
 
     private static func unknown(in object: JSONValue, _ path: String, among names: [String]) -> Unknown? {
         guard let name = object.object?.keys.sorted().first(where: { !names.contains($0) }) else { return nil }
-        let nearest = NearestName.find(Array(name.utf8), among: names)
+        let nearest = NearestName.find(name, among: names)
         // A long word may be a key that stands in the wrong place.
         let isShown = nearest != nil || name.utf8.count <= longestShown
         let shown = isShown ? name : "a member with a name of \(name.utf8.count) bytes"
