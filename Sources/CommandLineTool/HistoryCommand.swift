@@ -29,7 +29,8 @@ struct HistoryCommand {
         if let lost = history.lost {
             let good = history.generations.last { $0.fault == nil }.map { " \($0.generation)" } ?? " GENERATION"
             try context.console.print([
-                "", "\("Lost", .bad): \(lost)", "`tunnelctl restore \(history.name)\(good)` brings it back.",
+                "", "\("Lost", .bad): \(lost)",
+                "`tunnelctl restore \(context.invocation.operand(0))\(good)` brings it back.",
             ])
         }
         return .done

@@ -104,16 +104,14 @@ final class FakeNetwork: TunnelNetwork {
         return []
     }
 
-    func present(
-        _ applied: AppliedNetwork,
-        _ journal: NetworkJournal,
-        on interface: InterfaceIdentity
-    ) async -> AppliedNetwork? { applied }
-
-    func counters(of interface: InterfaceIdentity) async -> LinkStatistics? {
+    func read(
+        _ interface: InterfaceIdentity,
+        _ applied: AppliedNetwork?,
+        _ journal: NetworkJournal
+    ) async -> InterfaceReading {
         var statistics = LinkStatistics()
         statistics.receivedBytes = 11
-        return statistics
+        return InterfaceReading(state: await state(of: interface), applied: applied, counters: statistics)
     }
 
     func resolve(_ name: String) async throws(ControlError) -> [String] {

@@ -60,7 +60,11 @@ import Testing
         #expect(contents.configurations == [other.identifier: other] && contents.orphans.isEmpty)
         #expect(contents.lost[good.identifier]?.last == good)
         #expect(contents.lost[good.identifier]?.reason.hasPrefix("Its file was damaged and was set aside as") == true)
-        #expect(contents.incidents.contains { $0.contains("tunnelctl restore home 1") })
+        #expect(
+            contents.incidents.contains {
+                $0.contains("configuration home is lost") && $0.contains("tunnelctl restore \(good.identifier) 1")
+            }
+        )
         let aside = try FileSystem.names(inFolder: bench.directories.damaged)
         #expect(aside.count == 1 && aside[0].hasPrefix(good.identifier))
         // It stays so over starts, until it is restored.

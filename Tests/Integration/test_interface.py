@@ -95,6 +95,29 @@ class Interface(unittest.TestCase):
         self.assertEqual(self.network(), network)
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)
 
+    def test_what_others_take_from_it_is_not_shown(self):
+        self.up("10.20.0.2/32, fd20::2/128, 10.66.0.0/16", MTU=1380)
+        whole = self.daemon.status("home")
+        self.assertEqual(whole["addresses"], ["10.20.0.1/24", "fd20::1/64"])
+        self.assertCountEqual(whole["routes"], ["10.66.0.0/16", "10.20.0.2/32", "fd20::2/128"])
+        self.assertEqual((whole["mtu"], whole["notes"]), (1380, []))
+        self.a.ip("route", "del", "10.66.0.0/16")
+        self.a.ip("link", "set", self.name, "mtu", "1300")
+        status = self.daemon.status("home")
+        self.assertCountEqual(status["routes"], ["10.20.0.2/32", "fd20::2/128"])
+        self.assertEqual(status["mtu"], 1300)
+        self.assertIn("The route to 10.66.0.0/16 was removed from outside.", status["notes"])
+        self.assertIn("The MTU was 1380, and was changed to 1300 from outside.", status["notes"])
+        self.a.ip("addr", "del", "10.20.0.1/24", "dev", self.name)
+        # The next tunneld knows no more than the kernel does.
+        self.daemon.kill()
+        self.daemon.start()
+        status = self.daemon.status("home")
+        self.assertEqual((status["addresses"], status["routes"]), (["fd20::1/64"], ["fd20::2/128"]))
+        self.assertIn("The address 10.20.0.1/24 was taken from the interface from outside.", status["notes"])
+        self.daemon.ctl("down", "home")
+        self.assertEqual(self.a.snapshot(), self.before)
+
     def test_an_interface_that_is_switched_off_is_not_called_connected(self):
         self.up("10.20.0.2/32, fd20::2/128")
         network = self.network()

@@ -118,7 +118,7 @@ class Files(unittest.TestCase):
         self.assertEqual(self.daemon.json("list"), [])
         refused = self.daemon.ctl("up", "home", check=False)
         self.assertEqual(refused.returncode, 4)
-        self.assertIn("tunnelctl restore home 2", self.daemon.process.log_path.read_text())
+        self.assertIn(f"tunnelctl restore {self.file.stem} 2", self.daemon.process.log_path.read_text())
         history = self.daemon.json("history", "home")
         self.assertEqual([entry["generation"] for entry in history["generations"]], [1, 2])
         self.assertIn("damaged", history["lost"])

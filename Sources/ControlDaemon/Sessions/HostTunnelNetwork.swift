@@ -130,20 +130,25 @@ package struct HostTunnelNetwork: TunnelNetwork {
         }
     }
 
-    package func present(
-        _ applied: AppliedNetwork,
-        _ journal: NetworkJournal,
-        on interface: InterfaceIdentity
-    ) async -> AppliedNetwork? {
-        guard let link = try? await host.link(index: interface.index), link.name == interface.name,
-            let losses = try? await host.losses(of: journal)
-        else { return nil }
-        return applied.without(losses, of: journal, mtu: link.mtu)
-    }
-
-    package func counters(of interface: InterfaceIdentity) async -> LinkStatistics? {
-        guard let link = try? await host.link(index: interface.index), link.name == interface.name else { return nil }
-        return link.statistics
+    package func read(
+        _ interface: InterfaceIdentity,
+        _ applied: AppliedNetwork?,
+        _ journal: NetworkJournal
+    ) async -> InterfaceReading {
+        do {
+            guard let link = try await host.link(index: interface.index), link.name == interface.name else {
+                return InterfaceReading(state: .gone, applied: nil)
+            }
+            let losses = try await host.losses(of: journal)
+            return InterfaceReading(
+                state: link.isUp ? .up : .down,
+                applied: applied?.without(losses, of: journal, mtu: link.mtu),
+                counters: link.statistics
+            )
+        } catch {
+            // What can't be asked for is no sign of anything.
+            return InterfaceReading(state: .up, applied: applied)
+        }
     }
 
     package func resolve(_ name: String) async throws(ControlError) -> [String] {

@@ -33,13 +33,12 @@ extension Tunnel {
         }
     }
 
-    /// What stands against the interface now.
-    func interfaceProblem() async -> String? {
-        guard let interface = live?.interface else { return nil }
-        return switch await services.network.state(of: interface) {
+    /// What stands against an interface of this name in this state.
+    static func problem(_ state: InterfaceState, _ name: String) -> String? {
+        switch state {
         case .up: nil
-        case .down: Self.isDown(interface.name)
-        case .gone: Self.interfaceIsGone(interface.name).message
+        case .down: isDown(name)
+        case .gone: interfaceIsGone(name).message
         }
     }
 

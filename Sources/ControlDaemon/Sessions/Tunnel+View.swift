@@ -12,39 +12,43 @@ extension Tunnel {
     ///
     /// - Parameter stored: what is in the store.
     package func view(of stored: Configuration) async -> SessionView {
-        var condition = condition
+        let session = isReady ? live?.session : nil
         var state = live?.state
-        if isReady, let connection = live?.connection, let session = live?.session {
+        var isAnswered = true
+        if session != nil, let connection = live?.connection {
             do {
                 state = try await connection.call(
                     "Status",
                     as: ProviderCalls.StatusReply.self,
                     timeout: Self.statusPatience
                 ).state
-                // Not taken as an event: what the provider tells by itself, in order, is still to come.
-                let problem = await interfaceProblem()
-                condition = self.condition(ifTold: state, problem: problem, of: session)
             } catch {
                 // What it said last may be untrue by now, so none of it is shown.
                 state = nil
-                condition = self.condition
-                condition.failure = nil
-                condition.reason = "The provider doesn't answer."
-                if condition.status == .connected { condition.status = .reasserting }
+                isAnswered = false
             }
         }
-        let applied = await appliedNow()
-        var view = view(of: stored, condition, state, applied, readAt: .now())
-        view.counters = await counters()
+        let reading = await interfaceReading()
+        var condition = condition
+        if !isAnswered {
+            condition.failure = nil
+            condition.reason = "The provider doesn't answer."
+            if condition.status == .connected { condition.status = .reasserting }
+        } else if let session {
+            // Not taken as an event: what the provider tells by itself, in order, is still to come.
+            let problem = reading.flatMap { reading in
+                live?.interface.flatMap { Self.problem(reading.state, $0.name) }
+            }
+            condition = self.condition(ifTold: state, problem: problem, of: session)
+        }
+        var view = view(of: stored, condition, state, reading?.applied, readAt: .now())
+        view.counters = reading.flatMap(counters)
         return view
     }
 
-    /// What of the network settings is in force now; as it was put in force where the kernel can't be asked.
-    private func appliedNow() async -> AppliedNetwork? {
-        guard let record = live?.record, let applied = record.applied, let interface = live?.interface else {
-            return live?.record.applied
-        }
-        return await services.network.present(applied, record.network, on: interface) ?? applied
+    private func interfaceReading() async -> InterfaceReading? {
+        guard let record = live?.record, let interface = live?.interface else { return nil }
+        return await services.network.read(interface, record.applied, record.network)
     }
 
     /// The state as it was told last, without the counters.
@@ -105,10 +109,8 @@ extension Tunnel {
         )
     }
 
-    private func counters() async -> CountersView? {
-        guard let interface = live?.interface, let since = live?.record.interfaceSince,
-            let counters = await services.network.counters(of: interface)
-        else { return nil }
+    private func counters(_ reading: InterfaceReading) -> CountersView? {
+        guard let since = live?.record.interfaceSince, let counters = reading.counters else { return nil }
         return CountersView(
             receivedBytes: counters.receivedBytes,
             sentBytes: counters.sentBytes,

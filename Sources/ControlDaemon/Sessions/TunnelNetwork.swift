@@ -33,13 +33,11 @@ package protocol TunnelNetwork: Sendable {
     ///
     /// - Returns: what could not be removed, in words.
     func removeDevice(named name: String) async -> [String]
-    /// What of the settings in force is still there; nil where the kernel can't be asked, or the interface is gone.
+    /// What there is of the interface now.
     ///
     /// - Parameter journal: what was put in force for `applied`.
-    func present(_ applied: AppliedNetwork, _ journal: NetworkJournal, on interface: InterfaceIdentity) async
-        -> AppliedNetwork?
-    /// The interface's counters now; nil where it is gone.
-    func counters(of interface: InterfaceIdentity) async -> LinkStatistics?
+    func read(_ interface: InterfaceIdentity, _ applied: AppliedNetwork?, _ journal: NetworkJournal) async
+        -> InterfaceReading
     /// Looks a name up outside of all tunnels.
     func resolve(_ name: String) async throws(ControlError) -> [String]
 }
@@ -50,6 +48,21 @@ package enum InterfaceState: Sendable {
     case down
     /// Deleted, renamed, or moved to another network namespace.
     case gone
+}
+
+/// A tunnel's interface, as one look at the kernel shows it.
+package struct InterfaceReading: Sendable {
+    package var state: InterfaceState
+    /// What of the settings in force is still there; all of them where the kernel can't be asked.
+    package var applied: AppliedNetwork?
+    /// Nil where the interface is gone, or can't be asked for.
+    package var counters: LinkStatistics?
+
+    package init(state: InterfaceState, applied: AppliedNetwork?, counters: LinkStatistics? = nil) {
+        self.state = state
+        self.applied = applied
+        self.counters = counters
+    }
 }
 
 /// The outer UDP sockets of a tunnel.

@@ -139,7 +139,7 @@ package actor ExternalEdits {
     private func removed(_ identifier: String) async {
         guard let configuration = await store.configuration(identifier) else { return }
         log.notice(
-            "Somebody else removed the file of \(configuration.name); tunnelctl restore \(configuration.name) "
+            "Somebody else removed the file of \(configuration.name); tunnelctl restore \(identifier) "
                 + "\(configuration.generation) brings it back.",
             [.tunnelID(identifier)]
         )

@@ -162,7 +162,7 @@ package struct StoreContents: Sendable {
             let reason = DamagedFiles(folder: directories.damaged).reason(identifier)
             lost[identifier] = LostConfiguration(last: last, reason: reason)
             incidents.append(
-                "The configuration \(last.name) (\(identifier)) is lost: \(reason) tunnelctl restore \(last.name) "
+                "The configuration \(last.name) is lost: \(reason) tunnelctl restore \(identifier) "
                     + "\(last.generation) brings back its last good generation."
             )
         }
