@@ -465,6 +465,11 @@ def resident_kib(pid):
     return int(re.search(r"VmRSS:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()).group(1))
 
 
+def anonymous_kib(pid):
+    """What a leak would be part of: file pages come and go, for a provider gives them back when it is ready."""
+    return int(re.search(r"RssAnon:\s+(\d+)", Path(f"/proc/{pid}/status").read_text()).group(1))
+
+
 def context_switches(pid):
     """Summed over all threads that live now."""
     total = 0
