@@ -35,7 +35,7 @@ let host: [Target] = [
     swift("Netlink", ["CMnl", "CShims", "LinuxSystem", "NetworkTypes"]),
     swift("TunnelCrypto", ["CCrypto", "CSodium", "CShims", "LinuxSystem", "NetworkTypes"]),
     swift("VarlinkSocket", base + ["VarlinkCore"]),
-    swift("SystemBus", base),
+    swift("SystemBus", base + ["CSystemd"]),
     swift("PacketIO", base),
     swift("HostNetwork", base + ["Netlink", "CAres"]),
 ]
@@ -70,6 +70,7 @@ let c: [Target] = [
     .systemLibrary(name: "CMnl", pkgConfig: "libmnl", providers: [.apt(["libmnl-dev"])]),
     .systemLibrary(name: "CCrypto", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+    .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
 ]
 

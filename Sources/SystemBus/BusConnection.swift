@@ -1,139 +1,105 @@
+import CSystemd
 import Glibc
 import LinuxSystem
 import NetworkTypes
 
 /// A connection to a bus, for one call; every wait ends at the deadline.
-struct BusConnection: ~Copyable {
-    private static let bus = "org.freedesktop.DBus"
-
-    private let socket: OwnedDescriptor
+///
+/// sd_bus_call(3) would wait for a connection without that, so the connection is driven from here.
+@safe final class BusConnection {
+    private let bus: OpaquePointer
+    private let address: String
     private let deadline: Instant
 
-    private init(_ socket: consuming OwnedDescriptor, deadline: Instant) {
-        self.socket = socket
-        self.deadline = deadline
-    }
-
-    /// Connects and says who we are.
+    /// Begins to connect.
     ///
     /// - Parameter address: "unix:path=…"; of several, with semicolons between, the first that can be reached.
-    static func open(_ address: String, deadline: Instant) throws(BusError) -> BusConnection {
-        let connection = BusConnection(try connect(to: address), deadline: deadline)
-        // Source: D-Bus Specification, "Authentication Protocol"; the user id is what the kernel says it is.
-        let user = "\(geteuid())".utf8.map { String($0, radix: 16) }.joined()
-        try connection.write([0] + Array("AUTH EXTERNAL \(user)\r\n".utf8))
-        guard try connection.line().hasPrefix("OK ") else { throw .unavailable("it doesn't accept user \(geteuid())") }
-        try connection.write(Array("BEGIN\r\n".utf8))
-        return connection
+    init(to address: String, deadline: Instant) throws(BusError) {
+        var bus: OpaquePointer?
+        guard unsafe sd_bus_new(&bus) >= 0, let bus = unsafe bus else { throw .unavailable(Self.reason(-ENOMEM)) }
+        unsafe self.bus = bus
+        self.address = address
+        self.deadline = deadline
+        try begin(unsafe sd_bus_set_address(bus, address))
+        // A client says Hello, without which nothing is answered.
+        try begin(unsafe sd_bus_set_bus_client(bus, 1))
+        try begin(unsafe sd_bus_start(bus))
     }
+
+    deinit { unsafe sd_bus_close_unref(bus) }
 
     /// Makes a call and waits for its reply.
     ///
     /// - Throws: `refused` where it is an error.
-    func call(_ message: BusMessage) throws(BusError) -> BusMessage {
-        // Nothing is answered before the bus has given us a name.
-        _ = try exchange(.call("Hello", on: Self.bus, of: Self.bus, at: "/org/freedesktop/DBus"), serial: 1)
-        return try exchange(message, serial: 2)
+    func call<Answer>(
+        _ method: BusMethod,
+        _ arguments: (borrowing BusArguments) throws(BusError) -> Void,
+        _ answer: (borrowing BusAnswer) throws(BusError) -> Answer
+    ) throws(BusError) -> Answer {
+        var message: OpaquePointer?
+        let code = unsafe sd_bus_message_new_method_call(
+            bus,
+            &message,
+            method.destination,
+            method.path,
+            method.interface,
+            method.member
+        )
+        guard code >= 0, let message = unsafe message else { throw .malformed(Self.reason(code)) }
+        defer { unsafe sd_bus_message_unref(message) }
+        unsafe try arguments(BusArguments(of: message))
+        var cookie: UInt64 = 0
+        try begin(unsafe sd_bus_send(bus, message, &cookie))
+        let reply = unsafe try awaitReply(to: cookie)
+        defer { unsafe sd_bus_message_unref(reply) }
+        let isError = unsafe sd_bus_message_is_method_error(reply, nil) > 0
+        if isError { throw unsafe Self.refusal(reply) }
+        return unsafe try answer(BusAnswer(of: reply))
     }
 
-    private func exchange(_ message: BusMessage, serial: UInt32) throws(BusError) -> BusMessage {
-        var message = message
-        message.serial = serial
-        try write(message.encoded)
+    /// A number of the system's in words, as sd-bus returns it: negative.
+    static func reason(_ code: Int32) -> String { "\(SystemError(-code, in: "sd-bus"))" }
+
+    private func begin(_ code: Int32) throws(BusError) {
+        guard code >= 0 else { throw .unavailable("\(address.prefix(128)): \(Self.reason(code))") }
+    }
+
+    private func awaitReply(to cookie: UInt64) throws(BusError) -> OpaquePointer {
         while true {
-            let reply = try read()
-            guard reply.replySerial == serial else { continue }
-            if reply.kind == .reply { return reply }
-            guard reply.kind == .error else { continue }
-            var reader = BusReader(reply.body, isBigEndian: reply.isBigEndian)
-            let text = reply.signature.hasPrefix("s") ? try? reader.string() : nil
-            throw .refused(name: reply.errorName ?? "", message: text ?? "")
-        }
-    }
-
-    private func read() throws(BusError) -> BusMessage {
-        var bytes = try bytes(BusMessage.fixedBytes)
-        guard let size = try? BusMessage.size(ofHeader: bytes), size <= BusMessage.sizeLimit, size >= bytes.count else {
-            throw .malformed
-        }
-        bytes += try self.bytes(size - bytes.count)
-        guard let message = try? BusMessage(parsing: bytes) else { throw .malformed }
-        return message
-    }
-
-    // MARK: Bytes
-
-    private static func connect(to address: String) throws(BusError) -> OwnedDescriptor {
-        var reason = "its address \(address.prefix(128)) isn't one of a Unix socket"
-        for one in address.split(separator: ";") {
-            guard let path = path(in: String(one)) else { continue }
-            do throws(SystemError) {
-                return try UnixSocket.connect(.stream, to: UnixSocketAddress(path))
-            } catch {
-                reason = "\(path): \(error)"
+            var message: OpaquePointer?
+            let code = unsafe sd_bus_process(bus, &message)
+            if let message = unsafe message {
+                var answered: UInt64 = 0
+                if unsafe sd_bus_message_get_reply_cookie(message, &answered) >= 0, answered == cookie {
+                    return unsafe message
+                }
+                unsafe sd_bus_message_unref(message)
             }
-        }
-        throw .unavailable(reason)
-    }
-
-    private static func path(in address: String) -> String? {
-        guard address.hasPrefix("unix:") else { return nil }
-        let pairs = address.dropFirst("unix:".count).split(separator: ",")
-        return pairs.first { $0.hasPrefix("path=") }.map { String($0.dropFirst("path=".count)) }
-    }
-
-    private func write(_ bytes: [UInt8]) throws(BusError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = unsafe rest.withUnsafeBytes {
-                unsafe send(socket.raw, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
-            }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno == EAGAIN {
-                try wait(for: POLLOUT)
-            } else if errno != EINTR {
-                throw .unavailable("\(SystemError(errno, in: "send"))")
-            }
+            if code == -EBADMSG { throw .malformed(Self.reason(code)) }
+            try begin(code)
+            if code == 0 { try wait() }
         }
     }
 
-    private func bytes(_ count: Int) throws(BusError) -> [UInt8] {
-        var result = [UInt8](repeating: 0, count: count)
-        var done = 0
-        while done < count {
-            let part = unsafe result.withUnsafeMutableBytes {
-                unsafe recv(socket.raw, $0.baseAddress?.advanced(by: done), count - done, 0)
-            }
-            if part > 0 {
-                done += part
-            } else if part == 0 {
-                throw .unavailable("it closed the connection")
-            } else if errno == EAGAIN {
-                try wait(for: POLLIN)
-            } else if errno != EINTR {
-                throw .unavailable("\(SystemError(errno, in: "recv"))")
-            }
-        }
-        return result
-    }
-
-    /// A line of the authentication, without its end.
-    private func line() throws(BusError) -> String {
-        var line: [UInt8] = []
-        while line.count < 1024 {
-            let byte = try bytes(1)[0]
-            if byte == UInt8(ascii: "\n") { return String(decoding: line, as: UTF8.self) }
-            line.append(byte)
-        }
-        throw .malformed
-    }
-
-    private func wait(for event: Int32) throws(BusError) {
+    private func wait() throws(BusError) {
         let now = Instant.now()
         guard now < deadline else { throw .timedOut }
-        var request = pollfd(fd: socket.raw, events: Int16(event), revents: 0)
-        let milliseconds = min(Int32.max, Int32((deadline - now).inSeconds * 1000) + 1)
-        guard unsafe poll(&request, 1, milliseconds) != 0 else { throw .timedOut }
+        let descriptor = unsafe sd_bus_get_fd(bus)
+        let events = unsafe sd_bus_get_events(bus)
+        try begin(min(descriptor, events))
+        var request = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
+        // What sd-bus wants to do by itself in between can wait until then.
+        let milliseconds = Int32(min(Double(Int32.max), (deadline - now).inSeconds * 1000 + 1))
+        guard unsafe poll(&request, 1, milliseconds) >= 0 || errno == EINTR else {
+            throw .unavailable("\(SystemError(errno, in: "poll"))")
+        }
+    }
+
+    private static func refusal(_ reply: OpaquePointer) -> BusError {
+        guard let error = unsafe sd_bus_message_get_error(reply), let name = unsafe error.pointee.name else {
+            return .malformed("an error without a name")
+        }
+        let message = unsafe error.pointee.message.map { unsafe String(cString: $0) } ?? ""
+        return .refused(name: unsafe String(cString: name), message: message)
     }
 }

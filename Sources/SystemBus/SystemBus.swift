@@ -1,13 +1,11 @@
 import Dispatch
-import Glibc
-package import NetworkTypes
 import LinuxSystem
+package import NetworkTypes
 import Synchronization
 
 /// Calls over D-Bus's system bus, each on a connection of its own, with a limit for the whole.
 ///
-/// Nothing is held between calls, so nothing wakes up when there is none. (libsystemd's sd-bus waits for a connection
-/// without the limit of the call, so a bus that hangs would hang its caller.)
+/// Nothing is held between calls, so nothing wakes up when there is none.
 package final class SystemBus: Sendable {
     package static let standardAddress = "unix:path=/run/dbus/system_bus_socket"
     /// Calls at a time; each has a thread while it waits.
@@ -20,7 +18,16 @@ package final class SystemBus: Sendable {
     package init(address: String?) { self.address = address ?? Self.standardAddress }
 
     /// Makes one call and waits for its reply.
-    package func call(_ message: BusMessage, within limit: Interval) async -> Result<BusMessage, BusError> {
+    ///
+    /// - Parameters:
+    ///   - arguments: writes what the method takes.
+    ///   - answer: reads what it returns.
+    package func call<Answer: Sendable>(
+        _ method: BusMethod,
+        within limit: Interval,
+        arguments: @escaping @Sendable (borrowing BusArguments) throws(BusError) -> Void = { _ in },
+        answer: @escaping @Sendable (borrowing BusAnswer) throws(BusError) -> Answer
+    ) async -> Result<Answer, BusError> {
         guard open.add(1, ordering: .relaxed).newValue <= Self.limit else {
             open.subtract(1, ordering: .relaxed)
             return .failure(.unavailable("\(Self.limit) calls wait already"))
@@ -29,19 +36,13 @@ package final class SystemBus: Sendable {
         let deadline = Instant.now() + limit
         return await withCheckedContinuation { continuation in
             DispatchQueue(label: "system-bus").async { [address] in
-                continuation.resume(returning: Self.call(message, address, deadline))
+                continuation.resume(
+                    returning: Result { () throws(BusError) -> Answer in
+                        let connection = try BusConnection(to: address, deadline: deadline)
+                        return try connection.call(method, arguments, answer)
+                    }
+                )
             }
-        }
-    }
-
-    private static func call(_ message: BusMessage, _ address: String, _ deadline: Instant) -> Result<
-        BusMessage, BusError
-    > {
-        do throws(BusError) {
-            let connection = try BusConnection.open(address, deadline: deadline)
-            return .success(try connection.call(message))
-        } catch {
-            return .failure(error)
         }
     }
 }

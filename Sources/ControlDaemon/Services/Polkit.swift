@@ -20,13 +20,13 @@ struct Polkit: Sendable {
 
     private func ask(_ permission: String, _ caller: Caller, isInteractive: Bool) async -> Authority.Answer {
         let limit = isInteractive ? Self.patienceWithPerson : Self.patience
-        switch await bus.call(Self.question(permission, caller, isInteractive: isInteractive), within: limit) {
-        case .success(let reply):
-            guard let answer = Self.answer(reply) else {
-                log.warning("polkit's answer about \(permission) can't be read; the group tunneld decides.")
-                return .absent
-            }
-            return answer
+        let answer = await bus.call(Self.checkAuthorization, within: limit) { question throws(BusError) in
+            try Self.write(permission, about: caller, isInteractive: isInteractive, to: question)
+        } answer: { reply throws(BusError) in
+            try reply.structure("bba{ss}", Self.answer)
+        }
+        switch answer {
+        case .success(let answer): return answer
         case .failure(let error):
             if isInteractive, error == .timedOut { return .needsAuthentication }
             log.debug("polkit can't be asked about \(permission), so the group tunneld decides: \(error)")
@@ -34,49 +34,44 @@ struct Polkit: Sendable {
         }
     }
 
-    /// `CheckAuthorization` about a process, by its number, its start and its user, so that no later process of the same
-    /// number can answer for it.
-    static func question(_ permission: String, _ caller: Caller, isInteractive: Bool) -> BusMessage {
-        var body = BusWriter()
-        body.structure { subject in
-            subject.string("unix-process")
-            subject.array(alignment: 8) { details in
-                details.structure {
-                    $0.string("pid")
-                    $0.signature("u")
-                    $0.uint32(UInt32(bitPattern: caller.process))
+    private static let checkAuthorization = BusMethod(
+        "CheckAuthorization",
+        on: "\(name).Authority",
+        of: name,
+        at: "/org/freedesktop/PolicyKit1/Authority"
+    )
+
+    /// A question about a process, by its number, its start and its user, so that no later process of the same number can
+    /// answer for it ("(sa{sv})sa{ss}us").
+    private static func write(
+        _ permission: String,
+        about caller: Caller,
+        isInteractive: Bool,
+        to question: borrowing BusArguments
+    ) throws(BusError) {
+        let startTime = ProcessIdentity(reading: caller.process)?.startTime ?? 0
+        try question.structure("sa{sv}") { subject throws(BusError) in
+            try subject.string("unix-process")
+            try subject.array("{sv}") { details throws(BusError) in
+                try details.entry("pid", "u") { value throws(BusError) in
+                    try value.uint32(UInt32(bitPattern: caller.process))
                 }
-                details.structure {
-                    $0.string("start-time")
-                    $0.signature("t")
-                    $0.uint64(ProcessIdentity(reading: caller.process)?.startTime ?? 0)
-                }
-                details.structure {
-                    $0.string("uid")
-                    $0.signature("i")
-                    $0.int32(Int32(bitPattern: caller.user))
+                try details.entry("start-time", "t") { value throws(BusError) in try value.uint64(startTime) }
+                try details.entry("uid", "i") { value throws(BusError) in
+                    try value.int32(Int32(bitPattern: caller.user))
                 }
             }
         }
-        body.string(permission)
-        body.array(alignment: 8) { _ in }
-        body.uint32(isInteractive ? Self.allowsInteraction : 0)
-        body.string("")
-        return .call(
-            "CheckAuthorization",
-            on: "\(name).Authority",
-            of: name,
-            at: "/org/freedesktop/PolicyKit1/Authority",
-            signature: "(sa{sv})sa{ss}us",
-            body: body.bytes
-        )
+        try question.string(permission)
+        try question.array("{ss}")
+        try question.uint32(isInteractive ? allowsInteraction : 0)
+        try question.string("")
     }
 
-    /// Whether the caller is authorized, or could be after an authentication; nil where that isn't what was answered.
-    static func answer(_ reply: BusMessage) -> Authority.Answer? {
-        guard reply.signature == "(bba{ss})" else { return nil }
-        var reader = BusReader(reply.body, isBigEndian: reply.isBigEndian)
-        guard let isAuthorized = try? reader.boolean(), let isChallenge = try? reader.boolean() else { return nil }
+    /// Whether the caller is authorized, or could be after an authentication.
+    private static func answer(_ result: borrowing BusAnswer) throws(BusError) -> Authority.Answer {
+        let isAuthorized = try result.boolean()
+        let isChallenge = try result.boolean()
         return isAuthorized ? .yes : isChallenge ? .needsAuthentication : .no
     }
 }
