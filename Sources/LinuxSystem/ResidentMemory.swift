@@ -1,3 +1,4 @@
+import CShims
 import Glibc
 
 /// What a process holds of its program and libraries without needing it.
@@ -22,6 +23,15 @@ package enum ResidentMemory {
             let start = unsafe UnsafeMutableRawPointer(bitPattern: mapping.start)
             try check("madvise") { unsafe madvise(start, Int(mapping.end - mapping.start), MADV_DONTNEED) }
         }
+    }
+
+    /// Has large blocks go back to the system when they are freed.
+    ///
+    /// Otherwise the first one that is freed raises the size from which blocks are mapped on their own (mallopt(3),
+    /// M_MMAP_THRESHOLD), and what many clients sent at a time would stay as holes in the heap.
+    package static func returnFreedBlocks() {
+        _ = mallopt(M_MMAP_THRESHOLD, 64 << 10)
+        _ = mallopt(M_TRIM_THRESHOLD, 128 << 10)
     }
 
     /// The mappings of a smaps file (proc_pid_smaps(5)) that can be released.

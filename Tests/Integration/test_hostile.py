@@ -9,7 +9,7 @@ import struct
 import time
 import unittest
 
-from lab import Lab, WireGuardGo, conf, genkey, ping, pubkey, replies, resident_kib, wait_for
+from lab import Lab, WireGuardGo, anonymous_kib, conf, genkey, ping, pubkey, replies, resident_kib, wait_for
 
 
 class Hostile(unittest.TestCase):
@@ -138,6 +138,22 @@ class Hostile(unittest.TestCase):
             except OSError:
                 pass
         self.assertLess(sent, 100 << 20)
+        self.still_well()
+
+    def test_what_large_half_messages_took_goes_back_to_the_system(self):
+        before = anonymous_kib(self.daemon.pid)
+        for _ in range(2):
+            connections = [self.daemon.connect() for _ in range(100)]
+            for connection in connections:
+                try:
+                    connection.sendall(b'{"method":"' + b"a" * (900 << 10))
+                except OSError:
+                    pass  # All together have a limit.
+            self.assertGreater(anonymous_kib(self.daemon.pid), before + 10 * 1024)
+            for connection in connections:
+                connection.close()
+            wait_for("the memory of 100 half messages to be given back",
+                     lambda: anonymous_kib(self.daemon.pid) < before + 3 * 1024, 10)
         self.still_well()
 
     def test_a_message_beyond_the_limit_is_told(self):

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <sys/socket.h>
+#include <malloc.h>
 
 /// The symbolic name of an errno, or NULL (strerrorname_np(3) is a GNU function).
 const char *_Nullable shim_errno_name(int code);

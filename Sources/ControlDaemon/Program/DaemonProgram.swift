@@ -33,6 +33,7 @@ package enum DaemonProgram {
 
     private static func run(_ options: DaemonOptions, _ directories: DaemonDirectories) -> Never {
         QuietTasks.install()
+        ResidentMemory.returnFreedBlocks()
         StandardDescriptors.secure()
         let log = Logger.process
         log.output.setLevel(options.logLevel)
