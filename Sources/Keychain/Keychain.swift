@@ -10,7 +10,7 @@ package struct Keychain: Sendable {
     /// Opens a file for reading without waiting; a test puts a keychain that fails in its place.
     package typealias Opener = @Sendable (_ path: String) throws(SystemError) -> OwnedDescriptor
 
-    private let folder: String
+    let folder: String
     private let keys: HostKeys
     private let opener: Opener
 
@@ -108,9 +108,19 @@ package struct Keychain: Sendable {
     }
 
     /// Removes an item; one that isn't there is no error.
-    package func remove(_ reference: ItemReference) throws(KeychainError) {
+    package func remove(_ reference: ItemReference) throws(KeychainError) { try remove(CollectionOfOne(reference)) }
+
+    /// Removes items, as far as that can be done; those that aren't there are no error.
+    ///
+    /// - Parameter onItem: called after each that is gone.
+    /// - Throws: `system`, the first one.
+    package func remove(
+        _ references: some Collection<ItemReference>,
+        onItem: () -> Void = {}
+    ) throws(KeychainError) {
+        guard !references.isEmpty else { return }
         do throws(SystemError) {
-            try AtomicFile.remove(path(of: reference))
+            try AtomicFile.remove(references.lazy.map(\.name), in: folder, onFile: onItem)
         } catch {
             throw .system(error)
         }
@@ -165,18 +175,27 @@ package struct Keychain: Sendable {
         as header: ItemHeader,
         to reference: ItemReference
     ) throws(KeychainError) {
+        let bytes = try sealed(secret, as: header, at: reference)
+        do throws(SystemError) {
+            try AtomicFile.write(bytes, to: path(of: reference), mode: 0o600)
+        } catch {
+            throw .system(error)
+        }
+    }
+
+    /// What an item's file holds.
+    func sealed(
+        _ secret: borrowing SecretBytes,
+        as header: ItemHeader,
+        at reference: ItemReference
+    ) throws(KeychainError) -> [UInt8] {
         guard secret.count > 0 else { throw .emptySecret(label: header.label) }
         guard secret.count <= ItemHeader.secretLimit else {
             throw .secretTooLong(label: header.label, limit: ItemHeader.secretLimit)
         }
         guard let key = keys.sealing else { throw .locked(keys.problem ?? "There is no host key.") }
         let head = ItemFile.head(header, secretCount: secret.count, sealedUnder: key.fingerprint)
-        let sealed = key.seal(secret, additional: head + reference.name.utf8)
-        do throws(SystemError) {
-            try AtomicFile.write(head + sealed, to: path(of: reference), mode: 0o600)
-        } catch {
-            throw .system(error)
-        }
+        return head + key.seal(secret, additional: head + reference.name.utf8)
     }
 
     private func secret(

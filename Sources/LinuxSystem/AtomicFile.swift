@@ -71,11 +71,31 @@ package enum AtomicFile {
         try syncFolder(of: path)
     }
 
+    /// Removes files of one folder for good, as far as that can be done; those that aren't there are no error.
+    ///
+    /// - Parameter onFile: called after each file that is gone.
+    /// - Throws: the first error.
+    package static func remove(
+        _ names: some Sequence<String>,
+        in folder: String,
+        onFile: () -> Void = {}
+    ) throws(SystemError) {
+        var failure: SystemError?
+        for name in names {
+            if unsafe unlink("\(folder)/\(name)") == 0 || errno == ENOENT {
+                onFile()
+            } else {
+                failure = failure ?? SystemError(errno, call: "unlink(\(folder)/\(name))")
+            }
+        }
+        try syncFolder(of: "\(folder)/")
+        if let failure { throw failure }
+    }
+
     /// Removes what crashes left of writes in a folder that nobody else writes to now.
     package static func removeTemporaryFiles(in folder: String) throws(SystemError) {
-        for name in try FileSystem.names(inFolder: folder) where name.hasSuffix(temporarySuffix) {
-            try remove("\(folder)/\(name)")
-        }
+        let names = try FileSystem.names(inFolder: folder).filter { $0.hasSuffix(temporarySuffix) }
+        if !names.isEmpty { try remove(names, in: folder) }
     }
 
     /// Writes all the bytes.

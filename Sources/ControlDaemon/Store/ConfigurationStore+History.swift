@@ -141,10 +141,7 @@ extension ConfigurationStore {
                 )
             )
         }
-        for reference in items.takeUseless() {
-            // What can't be removed now is reported as an orphan at the next start.
-            try? keychain.removeWithConfiguration(reference)
-            onStep(.itemRemoved)
-        }
+        // What can't be removed now is reported as an orphan at the next start.
+        try? keychain.removeWithConfiguration(items.takeUseless()) { onStep(.itemRemoved) }
     }
 }

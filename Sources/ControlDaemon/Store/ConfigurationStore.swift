@@ -186,7 +186,7 @@ package actor ConfigurationStore {
                 try AtomicFile.write(bytes, to: file(identifier), mode: 0o600) { onStep(.configuration($0)) }
             }
         } catch {
-            for reference in added.values { try? keychain.remove(reference) }
+            try? keychain.remove(added.values)
             pending.forget(identifier)
             throw error
         }
@@ -279,17 +279,17 @@ package actor ConfigurationStore {
         _ added: [String: ItemReference]
     ) throws(ControlError) {
         do throws(KeychainError) {
-            for secret in draft.secrets {
-                guard let reference = added[secret.placeholder] else { continue }
+            let items = draft.secrets.compactMap { secret -> Keychain.NotedItem? in
+                guard let reference = added[secret.placeholder] else { return nil }
                 let header = ItemHeader(
                     owner: configuration.owner.user,
                     kind: secret.kind,
                     label: "\(configuration.name): \(secret.placeholder)",
                     isPartOfConfiguration: true
                 )
-                try keychain.add(secret.placeholder, of: draft.bundle, as: header, at: reference)
-                onStep(.itemAdded)
+                return Keychain.NotedItem(secret.placeholder, as: header, at: reference)
             }
+            try keychain.add(items, of: draft.bundle) { onStep(.itemAdded) }
         } catch {
             if case .identity = error {
                 throw ConfigurationRules.invalid("secrets", error.sentence, error.remedy)

@@ -66,7 +66,7 @@ struct PendingSave: Sendable {
                 let text = String(decoding: try FileSystem.contents(ofFile: path, limit: 1 << 20), as: UTF8.self)
                 let noted = text.split(separator: "\n").compactMap { ItemReference(String($0)) }
                 // What can't be removed is reported as one that belongs to nothing.
-                for reference in noted where !present.contains(reference) { try? keychain.remove(reference) }
+                try? keychain.remove(noted.filter { !present.contains($0) })
                 try AtomicFile.remove(path)
             } else if let identifier = ConfigurationFile.identifier(inName: name), let present = stored[identifier],
                 present == (try? ConfigurationFile.read(path, identifier: identifier))

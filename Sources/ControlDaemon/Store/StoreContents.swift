@@ -148,9 +148,7 @@ package struct StoreContents: Sendable {
         let used = configurations.values.reduce(into: Set<ItemReference>()) { $0.formUnion(Self.references(in: $1)) }
         for name in names {
             let folder = "\(directories.removed)/\(name)"
-            for reference in HistoryFolder.references(inFolder: folder).subtracting(used) {
-                try? keychain.removeWithConfiguration(reference)
-            }
+            try? keychain.removeWithConfiguration(HistoryFolder.references(inFolder: folder).subtracting(used))
             try FolderRemoval.remove(folder)
         }
     }
