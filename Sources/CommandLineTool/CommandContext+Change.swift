@@ -35,52 +35,15 @@ extension CommandContext {
 
     /// A document that a person changed, as a configuration.
     static func configuration(from document: JSONValue) throws -> Configuration {
+        try Configuration.Kind.check(document["type"])
         do {
             return try document.decoded()
         } catch let error as DecodingError {
-            let field = Self.field(of: error)
-            throw ControlError(
-                .configurationInvalid,
-                "The configuration can't be saved: \(field.isEmpty ? "it" : field) isn't what it should be.",
-                reason: Self.fault(of: error),
-                remedy: "`tunnelctl help set` has the keys and what they hold.",
-                field: field.isEmpty ? nil : field
+            throw ControlError.invalid(
+                error.field.isEmpty ? "it" : error.field,
+                error.fault,
+                "`tunnelctl help set` has the keys and what they hold."
             )
-        }
-    }
-
-    private static func field(of error: DecodingError) -> String {
-        let context: DecodingError.Context? =
-            switch error {
-            case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
-                .dataCorrupted(let context):
-                context
-            @unknown default: nil
-            }
-        var keys = context?.codingPath ?? []
-        if case .keyNotFound(let key, _) = error { keys.append(key) }
-        return keys.reduce("") { path, key in
-            if let index = key.intValue { return "\(path)[\(index)]" }
-            return path.isEmpty ? key.stringValue : "\(path).\(key.stringValue)"
-        }
-    }
-
-    private static func fault(of error: DecodingError) -> String {
-        switch error {
-        case .keyNotFound: "It is missing."
-        case .valueNotFound: "It is null."
-        case .typeMismatch(let type, _): "It has the wrong type; expected is \(name(of: type))."
-        default: "It has a value that isn't known."
-        }
-    }
-
-    private static func name(of type: any Any.Type) -> String {
-        switch type {
-        case is Bool.Type: "true or false"
-        case is String.Type: "a text"
-        case is any BinaryInteger.Type: "a whole number"
-        case is any Collection.Type: "an array"
-        default: "an object"
         }
     }
 }

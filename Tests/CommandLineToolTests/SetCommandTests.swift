@@ -144,6 +144,29 @@ import Testing
         await fake.stop()
     }
 
+    @Test(
+        arguments: [
+            (
+                "type=l2tp", "type", "`l2tp` isn't supported.",
+                "L2TP is obsolete. Use IKEv2 to the same server, or WireGuard."
+            ),
+            ("type=PPTP", "type", "`PPTP` isn't supported.", "PPTP has been broken for years."),
+        ]
+    )
+    func `what can't be is told as tunneld tells it`(
+        setting: String,
+        field: String,
+        fault: String,
+        remedy: String
+    ) async throws {
+        let fake = try await fake()
+        let ran = await Ran.tunnelctl("set", "home", setting, socket: fake.socket)
+        #expect(ran.code != .done && ran.errors.contains(field))
+        #expect(ran.errors.contains(fault) && ran.errors.contains(remedy), "\(ran.errors)")
+        #expect(fake.update { $0.saves }.isEmpty)
+        await fake.stop()
+    }
+
     @Test func `a refusal of tunneld's is told with its field`() async throws {
         let fake = try await fake()
         fake.update {

@@ -102,23 +102,6 @@ import Testing
         try ConfigurationRules.checkMembers(JSONValue(encoding: whole))
     }
 
-    @Test(
-        arguments: [
-            ("l2tp", "L2TP is obsolete. Use IKEv2 to the same server, or WireGuard."),
-            ("PPTP", "PPTP has been broken for years. Use IKEv2 to the same server, or WireGuard."),
-            ("ikev2", "IKEv2 isn't there yet. Use WireGuard: `provider` with the identifier org.tunneld.wireguard."),
-            ("x", "It should hold `provider`."),
-        ]
-    )
-    func `a type that isn't there is refused with what to use`(type: String, remedy: String) {
-        #expect {
-            try ConfigurationRules.checkType(.string(type))
-        } throws: { error in
-            let error = error as? ControlError
-            return error?.field == "type" && error?.remedy == remedy
-        }
-    }
-
     @Test func `what is missing or too early is named by its field`() {
         let changes: [(inout Configuration) -> Void] = [
             { $0.version = 2 }, { $0.provider = nil }, { $0.provider?.configuration = "x" },

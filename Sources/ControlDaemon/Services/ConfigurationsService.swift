@@ -90,20 +90,20 @@ struct ConfigurationsService: Sendable {
     }
 
     private func decode(_ document: JSONValue) throws(ControlError) -> Configuration {
-        try ConfigurationRules.checkType(document["type"])
+        try Configuration.Kind.check(document["type"])
         try ConfigurationRules.checkMembers(document)
         let configuration: Configuration
         do {
             configuration = try document.decoded()
         } catch let error as DecodingError {
             let field = error.field.isEmpty ? "configuration" : error.field
-            throw ConfigurationRules.invalid(
+            throw ControlError.invalid(
                 field,
                 error.fault,
                 "See org.tunneld.Configurations for what it should hold."
             )
         } catch {
-            throw ConfigurationRules.invalid("configuration", "\(error)", "It should hold an object.")
+            throw ControlError.invalid("configuration", "\(error)", "It should hold an object.")
         }
         try ConfigurationRules.check(configuration)
         return configuration

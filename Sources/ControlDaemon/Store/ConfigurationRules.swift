@@ -8,46 +8,23 @@ package enum ConfigurationRules {
     /// Bytes of a name in UTF-8.
     package static let nameLimit = 255
 
-    /// Types that other systems have, and what to use in their place.
-    private static let refusedTypes = [
-        "l2tp": "L2TP is obsolete. Use IKEv2 to the same server, or WireGuard.",
-        "pptp": "PPTP has been broken for years. Use IKEv2 to the same server, or WireGuard.",
-        "ikev2": "IKEv2 isn't there yet. Use WireGuard: `provider` with the identifier org.tunneld.wireguard.",
-        "ipsec": "IKEv1 isn't there yet. Use WireGuard: `provider` with the identifier org.tunneld.wireguard.",
-    ]
-
-    /// Judges the type as the client wrote it.
-    ///
-    /// - Throws: `configurationInvalid` for all but `provider`.
-    package static func checkType(_ type: JSONValue?) throws(ControlError) {
-        guard case .string(let text) = type else {
-            throw invalid("type", "It is missing.", "It should hold `provider`.")
-        }
-        if text == Configuration.Kind.provider.rawValue { return }
-        throw invalid(
-            "type",
-            "`\(shown(text))` isn't supported.",
-            refusedTypes[text.lowercased()] ?? "It should hold `provider`."
-        )
-    }
-
     /// Judges everything that doesn't depend on the provider, but for the name, which is judged when it is given.
     ///
     /// - Throws: `configurationInvalid` with the field that is at fault.
     package static func check(_ configuration: Configuration) throws(ControlError) {
         guard configuration.version == version else {
-            throw invalid(
+            throw .invalid(
                 "version",
                 "This tunneld writes version \(version), not \(configuration.version).",
                 "Use a tunnelctl of the same version as tunneld."
             )
         }
-        try checkType(.string(configuration.type.rawValue))
+        try Configuration.Kind.check(.string(configuration.type.rawValue))
         guard let provider = configuration.provider else {
-            throw invalid("provider", "It is missing.", "It should hold `identifier` and `configuration`.")
+            throw .invalid("provider", "It is missing.", "It should hold `identifier` and `configuration`.")
         }
         guard provider.configuration.object != nil else {
-            throw invalid(
+            throw .invalid(
                 "provider.configuration",
                 "It is \(provider.configuration.kind).",
                 "It should hold an object."
@@ -55,7 +32,7 @@ package enum ConfigurationRules {
         }
         try OnDemandRules.check(configuration.onDemand.rules)
         guard configuration.owner.profile == nil else {
-            throw invalid(
+            throw .invalid(
                 "owner.profile",
                 "Only an installed profile owns configurations in this way.",
                 "Leave it out."
@@ -68,7 +45,7 @@ package enum ConfigurationRules {
     /// - Throws: `configurationInvalid` for one that this version doesn't know.
     package static func checkMembers(_ document: JSONValue) throws(ControlError) {
         guard let unknown = ConfigurationMembers.unknown(in: document) else { return }
-        throw invalid(
+        throw .invalid(
             unknown.field,
             "This version of tunneld knows no such member.",
             unknown.nearest.map { "Did you mean \($0)?" }
@@ -83,7 +60,7 @@ package enum ConfigurationRules {
     /// - Throws: `configurationInvalid`.
     package static func checkName(_ name: String) throws(ControlError) {
         guard let fault = nameFault(name) else { return }
-        throw invalid("name", fault, "It should hold 1 to \(nameLimit) bytes of readable text.")
+        throw .invalid("name", fault, "It should hold 1 to \(nameLimit) bytes of readable text.")
     }
 
     /// Why nothing may have this name, or nil.
@@ -103,21 +80,5 @@ package enum ConfigurationRules {
         } else {
             nil
         }
-    }
-
-    /// An error that names the field, what is wrong, and what it should hold.
-    package static func invalid(_ field: String, _ fault: String, _ wanted: String) -> ControlError {
-        ControlError(
-            .configurationInvalid,
-            "The configuration can't be saved: \(field) is wrong.",
-            reason: fault,
-            remedy: wanted,
-            field: field
-        )
-    }
-
-    /// A text of a client's, cut, for a message.
-    static func shown(_ text: String) -> String {
-        String(text.unicodeScalars.filter { $0.properties.generalCategory != .control }.prefix(32).map(Character.init))
     }
 }

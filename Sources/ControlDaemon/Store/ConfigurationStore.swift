@@ -292,7 +292,7 @@ package actor ConfigurationStore {
             try keychain.add(items, of: draft.bundle) { onStep(.itemAdded) }
         } catch {
             if case .identity = error {
-                throw ConfigurationRules.invalid("secrets", error.sentence, error.remedy)
+                throw ControlError.invalid("secrets", error.sentence, error.remedy)
             }
             throw ControlError(
                 .configurationReadWriteFailed,

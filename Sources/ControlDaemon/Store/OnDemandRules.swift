@@ -21,7 +21,7 @@ enum OnDemandRules {
     /// - Throws: `configurationInvalid` with the path of the first thing that is wrong.
     static func check(_ rules: [JSONValue]) throws(ControlError) {
         guard rules.count <= limit else {
-            throw ConfigurationRules.invalid(
+            throw ControlError.invalid(
                 "onDemand.rules",
                 "There are \(rules.count).",
                 "It should hold at most \(limit) rules."
@@ -45,21 +45,21 @@ enum OnDemandRules {
         guard let connections = members["connectionRules"], connections != .null else { return }
         let place = "\(path).connectionRules"
         guard action == "evaluateConnection" else {
-            throw ConfigurationRules.invalid(
+            throw ControlError.invalid(
                 place,
                 "The action is \(action), which evaluates no connection.",
                 "Leave it out, or use the action evaluateConnection."
             )
         }
         guard let connections = connections.array else {
-            throw ConfigurationRules.invalid(place, "It is \(connections.kind).", "It should hold an array of objects.")
+            throw ControlError.invalid(place, "It is \(connections.kind).", "It should hold an array of objects.")
         }
         for (index, connection) in connections.enumerated() {
             let path = "\(place)[\(index)]"
             let members = try object(connection, at: path, keys: connectionKeys)
             _ = try word(members["action"], at: "\(path).action", among: connectionActions)
             guard members["matchDomains"]?.array?.isEmpty == false else {
-                throw ConfigurationRules.invalid(
+                throw ControlError.invalid(
                     "\(path).matchDomains",
                     "No domain is named.",
                     "It should hold an array of domains."
@@ -76,15 +76,15 @@ enum OnDemandRules {
         keys: [String]
     ) throws(ControlError) -> [String: JSONValue] {
         guard let members = value.object else {
-            throw ConfigurationRules.invalid(
+            throw ControlError.invalid(
                 path,
                 "It is \(value.kind).",
                 "It should hold a rule: an object such as {\"action\": \"\(keys == Self.keys ? "connect" : "neverConnect")\"}."
             )
         }
         for key in members.keys.sorted() where !keys.contains(key) {
-            throw ConfigurationRules.invalid(
-                "\(path).\(ConfigurationRules.shown(key))",
+            throw ControlError.invalid(
+                "\(path).\(ControlError.shown(key))",
                 "No such key is known.",
                 "Known are \(keys.joined(separator: ", "))."
             )
@@ -98,12 +98,12 @@ enum OnDemandRules {
         among words: [String]
     ) throws(ControlError) -> String {
         let wanted = "It should hold \(words.dropLast().joined(separator: ", ")) or \(words.last ?? "")."
-        guard let value, value != .null else { throw ConfigurationRules.invalid(path, "It is missing.", wanted) }
+        guard let value, value != .null else { throw ControlError.invalid(path, "It is missing.", wanted) }
         guard let text = value.string else {
-            throw ConfigurationRules.invalid(path, "It is \(value.kind).", wanted)
+            throw ControlError.invalid(path, "It is \(value.kind).", wanted)
         }
         guard words.contains(text) else {
-            throw ConfigurationRules.invalid(path, "It is `\(ConfigurationRules.shown(text))`.", wanted)
+            throw ControlError.invalid(path, "It is `\(ControlError.shown(text))`.", wanted)
         }
         return text
     }
@@ -111,11 +111,11 @@ enum OnDemandRules {
     private static func texts(_ value: JSONValue?, at path: String) throws(ControlError) {
         guard let value, value != .null else { return }
         guard let elements = value.array else {
-            throw ConfigurationRules.invalid(path, "It is \(value.kind).", "It should hold an array of strings.")
+            throw ControlError.invalid(path, "It is \(value.kind).", "It should hold an array of strings.")
         }
         for (index, element) in elements.enumerated() {
             guard let text = element.string, !text.isEmpty else {
-                throw ConfigurationRules.invalid(
+                throw ControlError.invalid(
                     "\(path)[\(index)]",
                     element == "" ? "It is empty." : "It is \(element.kind).",
                     "It should hold a string."
@@ -127,9 +127,9 @@ enum OnDemandRules {
     private static func address(_ value: JSONValue?, at path: String) throws(ControlError) {
         guard let value, value != .null else { return }
         let wanted = "It should hold a URL, such as https://intranet.example.org/."
-        guard let text = value.string else { throw ConfigurationRules.invalid(path, "It is \(value.kind).", wanted) }
+        guard let text = value.string else { throw ControlError.invalid(path, "It is \(value.kind).", wanted) }
         guard let url = URL(string: text), ["http", "https"].contains(url.scheme?.lowercased() ?? ""),
             url.host()?.isEmpty == false
-        else { throw ConfigurationRules.invalid(path, "It is no URL of http or https.", wanted) }
+        else { throw ControlError.invalid(path, "It is no URL of http or https.", wanted) }
     }
 }

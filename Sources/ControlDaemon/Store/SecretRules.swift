@@ -55,7 +55,7 @@ package enum SecretRules {
     }
 
     private static func notAReference(_ field: String) -> ControlError {
-        ConfigurationRules.invalid(
+        ControlError.invalid(
             field,
             "It doesn't hold a reference to a keychain item, and a secret itself is never kept in a configuration.",
             "It should hold the reference of an item, or the placeholder of a secret that is saved in the same call."

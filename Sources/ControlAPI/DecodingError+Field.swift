@@ -1,6 +1,6 @@
 extension DecodingError {
     /// The path of the value that doesn't fit: "onDemand.rules[0]"; empty for the whole document.
-    var field: String {
+    package var field: String {
         let context: Context? =
             switch self {
             case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
@@ -17,14 +17,24 @@ extension DecodingError {
     }
 
     /// What is wrong with it, without showing what it holds.
-    var fault: String {
+    package var fault: String {
         switch self {
         case .keyNotFound: "It is missing."
         case .valueNotFound: "It is null."
-        case .typeMismatch: "It has the wrong type."
+        case .typeMismatch(let type, _): "It has the wrong type; expected is \(Self.name(of: type))."
         default: "It isn't what it should be."
         }
     }
 
-    var fieldAndFault: String { field.isEmpty ? "it is no such JSON document" : "\(field): \(fault)" }
+    package var fieldAndFault: String { field.isEmpty ? "it is no such JSON document" : "\(field): \(fault)" }
+
+    private static func name(of type: any Any.Type) -> String {
+        switch type {
+        case is Bool.Type: "true or false"
+        case is String.Type: "a text"
+        case is any BinaryInteger.Type: "a whole number"
+        case is any Collection.Type: "an array"
+        default: "an object"
+        }
+    }
 }
