@@ -124,6 +124,7 @@ extension DeviceCore {
         peer.lastInitiationSent = moment.now
         pursuit.handshake = handshake
         pursuit.attempts += 1
+        if pursuit.firstSent == nil { pursuit.firstSent = moment.now }
         actions.append(.timestampUsed(label))
         send(message.bytes, to: peer, at: moment, &actions)
     }

@@ -50,7 +50,7 @@ extension DeviceCore {
         if peer.leftTrafficUnanswered { return .silent }
         if let pursuit = peer.pursuit, !peer.hasUsableSession(at: now) {
             // A peer that never answered is silent as soon as its first call has gone unanswered.
-            let firstEnded = pursuit.firstAttempt.map { now >= $0 + Timing.rekeyTimeout } ?? false
+            let firstEnded = pursuit.firstSent.map { now >= $0 + Timing.rekeyTimeout } ?? false
             let hasAnswered = peer.isConfirmed || peer.failure == .answeredNotAuthentic
             return firstEnded && !hasAnswered ? .silent : .handshaking
         }

@@ -16,6 +16,8 @@ struct Pursuit<C: Cryptography> {
     /// Initiations sent.
     var attempts = 0
     var firstAttempt: Instant?
+    /// When the first initiation left: later than the first attempt where no address was known by then.
+    var firstSent: Instant?
     var nextAttempt: Instant
     /// How long to wait after the next attempt, if nothing wants out by then.
     var gap = Timing.rekeyTimeout

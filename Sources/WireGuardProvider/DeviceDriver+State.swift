@@ -47,6 +47,9 @@ extension DeviceDriver {
         guard let waited = state.peers.first(where: { $0.configuredEndpoint != nil }) else {
             return "The tunnel is getting ready."
         }
+        if waited.endpoint == nil, let configured = waited.configuredEndpoint {
+            return "The name in \(configured) is being looked up."
+        }
         let endpoint = waited.endpoint ?? waited.configuredEndpoint ?? waited.publicKey
         return verdict == .reasserting
             ? "No peer that was sent data answers." : "Waiting for an answer from \(endpoint)."
@@ -70,21 +73,27 @@ extension DeviceDriver {
             persistentKeepalive: peer.persistentKeepaliveSeconds == 0 ? nil : Int(peer.persistentKeepaliveSeconds),
             hasPresharedKey: peer.presharedKey != nil,
             attempts: known.attempts,
-            failure: failure(of: peer, known)
+            failure: failure(of: peer, known, now: clock.now)
         )
     }
 
     /// As a person reads it: with the name of the zone's interface, where there is one.
     func text(of endpoint: Endpoint?) -> String? { endpoint?.text(zoneName: outside.interfaceName) }
 
-    private func failure(of peer: DevicePeer, _ known: PeerReport) -> FailureView? {
+    /// A look-up that takes longer is worth telling; most are answered in milliseconds.
+    private static let usualLookUp = Interval.seconds(2)
+
+    private func failure(of peer: DevicePeer, _ known: PeerReport, now: Instant) -> FailureView? {
         if let search = peer.search, let interface = search.interface, search.isUnresolved, search.current == nil {
             return FailureText.noInterface(interface, endpoint: peer.configuredEndpoint ?? known.publicKey.description)
+        }
+        if let began = peer.search?.firstLookUpBegan, let endpoint = peer.configuredEndpoint {
+            return now < began + Self.usualLookUp ? nil : FailureText.notResolvedYet(endpoint: endpoint)
         }
         var kind = known.failure
         // The first call has gone unanswered; the core says why only when it ends the attempt.
         if kind == nil, known.state == .silent { kind = .silent }
-        // The first look-up is still under way.
+        // It resolved meanwhile, and has been called.
         if kind == .name, peer.search?.isUnresolved == false { kind = nil }
         guard let kind else { return nil }
         let configured = peer.configuredEndpoint

@@ -24,7 +24,7 @@ package struct EndpointSearch: Equatable, Sendable {
 
     private enum Lookup: Equatable {
         case needed
-        case asked(failures: Int)
+        case asked(failures: Int, at: Instant)
         case failed(times: Int, again: Instant)
         case done
     }
@@ -71,18 +71,24 @@ package struct EndpointSearch: Equatable, Sendable {
     package var isUnresolved: Bool {
         switch lookup {
         case .failed: true
-        case .asked(let failures): failures > 0
+        case .asked(let failures, _): failures > 0
         case .needed, .done: false
         }
+    }
+
+    /// Since when the first look-up of the name is under way, while nothing else is known of where the peer is.
+    package var firstLookUpBegan: Instant? {
+        guard name != nil, current == nil, case .asked(failures: 0, let began) = lookup else { return nil }
+        return began
     }
 
     /// Whether to ask for the name or interface now; it counts as asked then.
     package mutating func ask(now: Instant) -> Bool {
         guard let deadline, now >= deadline else { return false }
         if case .failed(let times, _) = lookup {
-            lookup = .asked(failures: times)
+            lookup = .asked(failures: times, at: now)
         } else {
-            lookup = .asked(failures: 0)
+            lookup = .asked(failures: 0, at: now)
         }
         return true
     }
@@ -163,7 +169,7 @@ package struct EndpointSearch: Equatable, Sendable {
     /// The look-up failed; the next comes after 5 s, doubling to 60 s (design, section 3).
     package mutating func failed(now: Instant) {
         var times = 1
-        if case .asked(let failures) = lookup { times = failures + 1 }
+        if case .asked(let failures, _) = lookup { times = failures + 1 }
         let seconds = min(60, 5 << min(times - 1, 4))
         lookup = .failed(times: times, again: now + .seconds(seconds))
     }

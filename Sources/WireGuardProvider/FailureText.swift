@@ -13,6 +13,16 @@ enum FailureText {
         )
     }
 
+    /// The first look-up takes its time, as it does where no name server answers.
+    static func notResolvedYet(endpoint: String) -> FailureView {
+        FailureView(
+            kind: .name,
+            message: "The name in \(endpoint) isn't resolved yet, so nobody could be called.",
+            remedy: "It is being looked up. If that goes on, check that this machine's name servers can be reached.",
+            endpoint: endpoint
+        )
+    }
+
     static func view(_ kind: FailureView.Kind, endpoint: String, attempts: Int, detail: String?) -> FailureView {
         let because = detail.map { " (\($0))" } ?? ""
         return switch kind {

@@ -102,13 +102,41 @@ struct DeviceDriverTests {
         #expect(device.state().peers.map(\.configuredEndpoint) == ["vpn.example:51820"])
     }
 
-    @Test func `a name that is still being looked up is no failure yet`() throws {
+    @Test func `a name that is still being looked up is told as that, and as a failure only after 2 s`() throws {
         let device = try TestDevice()
         try device.driver.addPeer(try named("vpn.example"))
         device.driver.start()
         device.pass(.seconds(1))
         #expect(device.state().failure == nil)
-        #expect(device.state().reason == "Waiting for an answer from vpn.example:51820.")
+        #expect(device.state().reason == "The name in vpn.example:51820 is being looked up.")
+        device.pass(.seconds(1))
+        let failure = try #require(device.state().failure)
+        #expect(failure.kind == .name)
+        #expect(failure.message == "The name in vpn.example:51820 isn't resolved yet, so nobody could be called.")
+        #expect(device.state().reason == failure.message)
+        #expect(device.state().stage == .settingsApplied)
+        // Nobody was called, so nobody is silent, however long that lasts.
+        device.pass(.seconds(20))
+        #expect(device.state().failure == failure)
+        #expect(device.state().peers.map(\.state) == [.handshaking])
+    }
+
+    @Test func `the time without an answer counts from the first handshake that was sent`() throws {
+        let device = try TestDevice()
+        try device.driver.addPeer(try named("vpn.example"))
+        device.driver.start()
+        device.pass(.seconds(20))
+        answer(device, ["10.10.0.2"])
+        device.pass(.milliseconds(500))
+        #expect(device.outside.takeSent().map(\.destination) == [far])
+        #expect(device.state().failure == nil)
+        #expect(device.state().reason == "Waiting for an answer from 10.10.0.2:51820.")
+        #expect(device.state().peers.map(\.state) == [.handshaking])
+        device.pass(.milliseconds(4400))
+        #expect(device.state().failure == nil)
+        device.pass(.milliseconds(1000))
+        #expect(device.state().failure?.kind == .silent)
+        #expect(device.state().peers.map(\.state) == [.silent])
     }
 
     @Test func `a connected device whose name server is gone waits for nothing`() throws {
