@@ -94,7 +94,8 @@ package struct CommandContext: Sendable {
                 }
             case .configurationStale:
                 error.message = "\(configuration.name) was changed by somebody else meanwhile; nothing was saved."
-                error.remedy = "See what it is now (`tunnelctl show \(configuration.name)`), and run the command again."
+                let show = TunnelctlCommand.text("show", configuration.name)
+                error.remedy = "See what it is now (`\(show)`), and run the command again."
             default: break
             }
             throw error

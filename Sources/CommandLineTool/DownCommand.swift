@@ -111,7 +111,8 @@ struct DownCommand {
             .timedOut,
             left.count == 1 ? "\(first.name) isn't down yet." : "\(left.count) tunnels aren't down yet.",
             reason: "tunneld didn't finish within 10 s.",
-            remedy: "`tunnelctl status \(first.name)` shows its state; tunneld's log says what it waits for."
+            remedy:
+                "`\(TunnelctlCommand.text("status", first.name))` shows its state; tunneld's log says what it waits for."
         )
     }
 }

@@ -16,7 +16,7 @@ struct ExportCommand {
                 .invalidParameter,
                 "\(configuration.name) can't be written as a .conf file.",
                 reason: "It isn't one of WireGuard's: \(configuration.provider?.identifier ?? "no provider").",
-                remedy: "`tunnelctl show \(configuration.name) --json` prints it as JSON."
+                remedy: "`\(TunnelctlCommand.text("show", configuration.name, options: ["--json"]))` prints it as JSON."
             )
         }
         let withSecrets = context.invocation.has(.withSecrets)
@@ -41,7 +41,8 @@ struct ExportCommand {
             try context.console.print(bytes: bytes)
         }
         if !withSecrets {
-            context.console.note("The keys are left out; `export \(configuration.name) --with-secrets` has them.")
+            let command = TunnelctlCommand.text("export", configuration.name, options: ["--with-secrets"])
+            context.console.note("The keys are left out; `\(command)` has them.")
         } else if context.console.isTerminal {
             context.console.note("Secrets stand on this screen and in its scroll-back now.")
         }

@@ -2,6 +2,7 @@ import ControlAPI
 import ControlClient
 import Glibc
 import LinuxSystem
+import NetworkTypes
 import TunnelCrypto
 import WireGuardConfig
 
@@ -80,7 +81,10 @@ struct ImportCommand {
         let stored = replaced.flatMap(\.privateKeyReference)
         var result = try parse(file, stored)
         if file.isWorldReadable {
-            result.report.add(.warning, "everybody on this machine may read the file: chmod 600 \(file.path)")
+            result.report.add(
+                .warning,
+                "everybody on this machine may read the file: chmod 600 \(file.path.shellQuotedPath)"
+            )
         }
         warnOfUnknownTable(&result)
         if let stored, result.configuration.privateKeyReference == stored {

@@ -2,6 +2,7 @@ import ControlAPI
 import ControlClient
 import Glibc
 import LinuxSystem
+import NetworkTypes
 import TunnelCrypto
 import WireGuardConfig
 
@@ -27,7 +28,7 @@ struct NewCommand {
             configuration,
             generation: 0,
             secrets: made.secrets,
-            whereTaken: "Give another name, or `tunnelctl remove \(name)` first."
+            whereTaken: "Give another name, or `\(TunnelctlCommand.text("remove", name))` first."
         )
         let document = NewDocument(
             identifier: saved.identifier,
@@ -81,12 +82,25 @@ private struct NewDocument: Encodable {
             "Next:", "  Give this public key to the other side.",
         ]
         if lacksPeer {
+            let file = name.fileName + ".conf"
+            // "--name=-x" is no option "-x".
+            let options = [
+                name.hasPrefix("-") ? "--name=\(name.shellQuoted)" : "--name \(name.shellQuoted)", "--replace",
+            ]
             lines += [
-                "  Fill in the other side: `tunnelctl export \(name) > \(name).conf`, add its [Peer] there,",
-                "  `tunnelctl import \(name).conf --name \(name) --replace`; the private key is kept.",
+                "  Fill in the other side: `\(TunnelctlCommand.text("export", name)) > \(file.shellQuoted)`, add its [Peer] there,",
+                "  `\(TunnelctlCommand.text("import", file, options: options))`; the private key is kept.",
             ]
         }
-        lines.append("  Start it: `tunnelctl up \(name)`.")
+        lines.append("  Start it: `\(TunnelctlCommand.text("up", name))`.")
         return lines
+    }
+}
+
+extension String {
+    /// A name for a file in the present folder.
+    fileprivate var fileName: String {
+        let name = String(map { $0 == "/" ? "-" : $0 })
+        return name.hasPrefix("-") ? "./" + name : name
     }
 }

@@ -17,7 +17,7 @@ struct RemoveCommand {
                 throw ControlError(
                     .invalidParameter,
                     "\(view.name) is \(view.status.rawValue), and isn't removed while it runs.",
-                    remedy: "`tunnelctl down \(view.name)` first, or add --force."
+                    remedy: "`\(TunnelctlCommand.text("down", view.name))` first, or add --force."
                 )
             }
             try await DownCommand(context).stopBeforeRemoval(view)

@@ -1,6 +1,7 @@
 import ControlAPI
 import Glibc
 import LinuxSystem
+import NetworkTypes
 import TunnelCrypto
 
 /// Where a secret comes from: a file, standard input, or a person at a terminal who doesn't see it; never an argument.
@@ -58,7 +59,7 @@ struct SecretInput {
         }
         var status = stat()
         if unsafe fstat(file.raw, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_mode & S_IROTH != 0 {
-            console.note("Everybody on this machine may read \(path): chmod 600 \(path)")
+            console.note("Everybody on this machine may read \(path): chmod 600 \(path.shellQuotedPath)")
         }
         return try contents(of: file.raw, path)
     }

@@ -1,4 +1,5 @@
 package import ControlAPI
+import NetworkTypes
 
 /// One screen that says what a tunnel does: `status NAME`.
 package enum SessionText {
@@ -101,5 +102,5 @@ package enum SessionText {
 
 extension String {
     /// With blanks behind it, up to a number of columns.
-    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - count)) }
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - displayWidth)) }
 }

@@ -43,8 +43,8 @@ package struct StyledText: Equatable, Sendable {
         }
     }
 
-    /// How many columns it takes, as far as characters of one column go.
-    var width: Int { pieces.reduce(0) { $0 + $1.text.escapedForTerminal.count } }
+    /// How many columns it takes.
+    var width: Int { pieces.reduce(0) { $0 + $1.text.escapedForTerminal.displayWidth } }
 }
 
 extension StyledText: ExpressibleByStringInterpolation {

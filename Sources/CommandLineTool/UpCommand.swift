@@ -54,7 +54,7 @@ struct UpCommand {
             let running = reply.alreadyRunning ? try await present(view) : nil
             let what = running.map(WaitingText.already) ?? "is starting"
             try context.console.print(
-                "\(view.name, .bold) \(what); `tunnelctl status \(view.name)` shows how far it is."
+                "\(view.name, .bold) \(what); `\(TunnelctlCommand.text("status", view.name))` shows how far it is."
             )
         }
         return .done
@@ -88,7 +88,8 @@ struct UpCommand {
         let steps = progress?.takeRead(view) ?? []
         if telling || !steps.isEmpty { try report.document(view) }
         if let code = try report.tell(steps, of: known.name) { return code }
-        if telling { try report.tell(waiting: view) }
+        let isTold = steps.contains { if case .trouble = $0 { true } else { false } }
+        if telling, !isTold { try report.tell(waiting: view) }
         return nil
     }
 
@@ -131,6 +132,7 @@ struct UpCommand {
     }
 
     private func ways(_ view: SessionView) -> String {
-        "`tunnelctl status \(view.name)` shows how far it is, `tunnelctl down \(view.name)` stops it."
+        "`\(TunnelctlCommand.text("status", view.name))` shows how far it is, "
+            + "`\(TunnelctlCommand.text("down", view.name))` stops it."
     }
 }

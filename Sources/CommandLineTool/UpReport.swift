@@ -55,12 +55,14 @@ final class UpReport {
                 .connectionFailed,
                 "\(name) was stopped while it was starting.",
                 reason: end.reason,
-                remedy: "`tunnelctl up \(name)` starts it again."
+                remedy: "`\(TunnelctlCommand.text("up", name))` starts it again."
             )
         if let successor = end.successor {
             let started = "It was started anew since, and is \(successor.status.rawValue)."
             error.reason = [error.reason, started].compactMap(\.self).joined(separator: " ")
-            error.remedy = "`tunnelctl status \(name)` shows the new session, `tunnelctl up \(name)` waits for it."
+            error.remedy =
+                "`\(TunnelctlCommand.text("status", name))` shows the new session, "
+                + "`\(TunnelctlCommand.text("up", name))` waits for it."
         }
         return error
     }

@@ -88,6 +88,23 @@ import Testing
         )
     }
 
+    @Test func `columns stay in line beside wide and combining characters, and beside one name that is far too long`() {
+        let long = String(repeating: "x", count: 60)
+        var table = TextTable(["NAME", "STATUS"])
+        table.append(["日本", "up"])
+        table.append(["e\u{301}te\u{301}", "up"])
+        table.append(["👩\u{200D}💻", "up"])
+        table.append([StyledText(long), "up"])
+        table.append(["ordinary", "up"])
+        #expect(
+            table.lines.map { $0.rendered(colour: false) } == [
+                "NAME      STATUS", "日本      up", "e\u{301}te\u{301}       up", "👩\u{200D}💻        up", "\(long)  up",
+                "ordinary  up",
+            ]
+        )
+        #expect("日本".padded(to: 6) == "日本  ")
+    }
+
     @Test(
         arguments: [
             ("stauts", "status"), ("stat", "status"), ("UP", "up"), ("dwon", "down"), ("xyz", nil), ("", nil),

@@ -38,7 +38,7 @@ extension Tunnel {
                 .providerFailed,
                 "The tunnel of \(record.configuration.name) ended while tunneld didn't run.",
                 reason: "Its provider isn't there any more.",
-                remedy: "Start it again: tunnelctl up."
+                remedy: "Start it again: \(TunnelctlCommand.text("up", record.configuration.name))."
             )
         }
         let provider = LaunchedProvider(
@@ -55,7 +55,7 @@ extension Tunnel {
                 throw ControlError(
                     .providerFailed,
                     "The tunnel of \(record.configuration.name) was being started when tunneld ended.",
-                    remedy: "Start it again: tunnelctl up."
+                    remedy: "Start it again: \(TunnelctlCommand.text("up", record.configuration.name))."
                 )
             }
             try await takeDescriptors()

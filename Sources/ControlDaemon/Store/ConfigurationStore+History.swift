@@ -62,7 +62,7 @@ extension ConfigurationStore {
                 "\(last.name) has no generation \(generation).",
                 reason: all.isEmpty
                     ? "None is kept." : "Kept are \(all.map(String.init).joined(separator: ", ")).",
-                remedy: "tunnelctl history \(last.name) lists them.",
+                remedy: "\(TunnelctlCommand.text("history", last.name)) lists them.",
                 field: "generation"
             )
         }
