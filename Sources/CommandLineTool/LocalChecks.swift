@@ -5,7 +5,7 @@ import NetworkTypes
 
 /// What `doctor` finds by itself, also without tunneld.
 package enum LocalChecks {
-    /// - Parameter endpoints: of running tunnels' peers; none: the way to the internet is looked at.
+    /// - Parameter endpoints: of running tunnels' peers; none: the default route is looked at.
     static func findings(tunneldIsRunning: Bool, endpoints: [String]) async -> [Finding] {
         // Another user's missing capability says nothing of tunneld's.
         let mayAsk = !tunneldIsRunning && geteuid() == 0
@@ -44,48 +44,60 @@ package enum LocalChecks {
     /// The ways that outer packets take; only looked up, nothing is sent.
     private static func paths(_ endpoints: [String]) async -> [Finding] {
         guard let network = try? HostNetwork() else { return [] }
-        // Addresses of documentation (RFC 5737, RFC 3849) stand for the internet.
-        let texts = endpoints.isEmpty ? ["192.0.2.1:51820", "[2001:db8::1]:51820"] : endpoints
+        guard !endpoints.isEmpty else {
+            guard let paths = try? await network.defaultPaths() else { return [] }
+            return [wayOut(paths)]
+        }
         var paths: [(endpoint: String, path: TunnelMTU.Path?)] = []
-        for endpoint in texts.prefix(16).compactMap({ Endpoint($0) }) {
+        for endpoint in endpoints.prefix(16).compactMap({ Endpoint($0) }) {
             paths.append((endpoint.description, try? await network.pathMTU(to: endpoint)))
         }
-        return path(paths, isGuess: endpoints.isEmpty)
+        return path(paths)
     }
 
-    /// - Parameter isGuess: the endpoints stand for the internet, of which one family is enough.
+    /// What a tunnel can carry where no running one has an endpoint yet.
+    package static func wayOut(_ paths: [DefaultPath]) -> Finding {
+        let note = "No running tunnel has an endpoint, so the default route was looked at"
+        guard let narrowest = paths.min(by: { TunnelMTU.automatic([$0.path]) < TunnelMTU.automatic([$1.path]) }) else {
+            return noWay("\(note): there is none.")
+        }
+        return finding(narrowest.path, "\(note): it goes by \(narrowest.interface), which carries")
+    }
+
     package static func path(
-        _ paths: [(endpoint: String, path: TunnelMTU.Path?)],
-        isGuess: Bool
+        _ paths: [(endpoint: String, path: TunnelMTU.Path?)]
     ) -> [Finding] {
-        let check = "path-mtu"
         let missing = paths.filter { $0.path == nil }
-        if !missing.isEmpty, !isGuess || missing.count == paths.count {
-            let list = isGuess ? "the internet" : missing.map(\.endpoint).joined(separator: ", ")
-            return [
-                Finding(
-                    check: check,
-                    level: .warning,
-                    message: "No route leads to \(list).",
-                    remedy: "Connect this machine to a network; tunnels try again by themselves when it changes."
-                )
-            ]
+        guard missing.isEmpty else {
+            return [noWay("No route leads to \(missing.map(\.endpoint).joined(separator: ", ")).")]
         }
         let known = paths.compactMap { pair in pair.path.map { (pair.endpoint, $0) } }
         guard let narrowest = known.min(by: { TunnelMTU.automatic([$0.1]) < TunnelMTU.automatic([$1.1]) }) else {
             return []
         }
-        let inside = TunnelMTU.automatic([narrowest.1])
-        let message =
-            "The path \(isGuess ? "out" : "to \(narrowest.0)") carries \(narrowest.1.mtu) bytes, \(inside) in a tunnel."
-        guard inside < 1280 else { return [Finding(check: check, level: .ok, message: message)] }
-        return [
-            Finding(
-                check: check,
-                level: .warning,
-                message: message,
-                remedy: "IPv6 needs 1280 in the tunnel: raise the MTU of the link, or use IPv4 only inside."
-            )
-        ]
+        return [finding(narrowest.1, "The path to \(narrowest.0) carries")]
+    }
+
+    private static let pathCheck = "path-mtu"
+
+    private static func noWay(_ message: String) -> Finding {
+        Finding(
+            check: pathCheck,
+            level: .warning,
+            message: message,
+            remedy: "Connect this machine to a network; tunnels try again by themselves when it changes."
+        )
+    }
+
+    private static func finding(_ path: TunnelMTU.Path, _ begin: String) -> Finding {
+        let inside = TunnelMTU.automatic([path])
+        let message = "\(begin) \(path.mtu) bytes, \(inside) in a tunnel."
+        guard inside < 1280 else { return Finding(check: pathCheck, level: .ok, message: message) }
+        return Finding(
+            check: pathCheck,
+            level: .warning,
+            message: message,
+            remedy: "IPv6 needs 1280 in the tunnel: raise the MTU of the link, or use IPv4 only inside."
+        )
     }
 }

@@ -65,14 +65,24 @@ import Testing
     @Test func `a path too narrow for IPv6 inside is a warning, and so is one that isn't there`() {
         let wide = TunnelMTU.Path(mtu: 1500, isIPv6: false)
         let narrow = TunnelMTU.Path(mtu: 1330, isIPv6: false)
-        #expect(LocalChecks.path([("a", wide)], isGuess: false).map(\.level) == [.ok])
-        let warned = LocalChecks.path([("a", wide), ("b", narrow)], isGuess: false)
+        #expect(LocalChecks.path([("a", wide)]).map(\.level) == [.ok])
+        let warned = LocalChecks.path([("a", wide), ("b", narrow)])
         #expect(warned.map(\.level) == [.warning])
         #expect(warned[0].message == "The path to b carries 1330 bytes, 1270 in a tunnel.")
-        #expect(LocalChecks.path([("a", wide), ("b", nil)], isGuess: false).map(\.message) == ["No route leads to b."])
-        #expect(LocalChecks.path([("a", wide), ("b", nil)], isGuess: true).map(\.level) == [.ok])
-        let nowhere = LocalChecks.path([("a", nil), ("b", nil)], isGuess: true)
-        #expect(nowhere.map(\.message) == ["No route leads to the internet."])
+        #expect(LocalChecks.path([("a", wide), ("b", nil)]).map(\.message) == ["No route leads to b."])
+    }
+
+    @Test func `without an endpoint the default route is told, with its link, or that there is none`() {
+        let note = "No running tunnel has an endpoint, so the default route was looked at"
+        let wide = DefaultPath(interface: "eth0", path: TunnelMTU.Path(mtu: 1500, isIPv6: false))
+        let narrow = DefaultPath(interface: "wlan0", path: TunnelMTU.Path(mtu: 1480, isIPv6: true))
+        let fine = LocalChecks.wayOut([wide, narrow])
+        #expect(fine.level == .ok && fine.check == "path-mtu")
+        #expect(fine.message == "\(note): it goes by wlan0, which carries 1480 bytes, 1400 in a tunnel.")
+        let none = LocalChecks.wayOut([])
+        #expect(none.level == .warning)
+        #expect(none.message == "\(note): there is none.")
+        #expect(none.remedy?.contains("Connect this machine") == true)
     }
 
     @Test func `both versions are told, and a difference`() async throws {
