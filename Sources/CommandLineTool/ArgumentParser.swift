@@ -103,6 +103,10 @@ package enum ArgumentParser {
             }
         }
         let count = invocation.operands.count
+        if let empty = invocation.operands.firstIndex(of: ""), count <= row.operandCount.upperBound {
+            let name = row.operands[min(empty, row.operands.count - 1)].name
+            throw UsageError("\(name) is empty.", hint: "Usage: tunnelctl \(row.usage)")
+        }
         if count < row.operandCount.lowerBound {
             throw UsageError("\(row.operands[count].name) is missing.", hint: "Usage: tunnelctl \(row.usage)")
         }

@@ -67,11 +67,17 @@ package struct Console: Sendable {
         try? errors.write(lines.reduce(into: "") { $0 += $1.rendered(colour: colour) + "\n" })
     }
 
-    /// Tells all faults of a file: a headline and a line for each; or a JSON document for each.
+    /// So many faults of a file are told to a person: who has mended them will try again.
+    private static let shownFaults = 20
+
+    /// Tells the faults of a file: a headline and a line for each; or a JSON document for each.
     func report(_ failure: ImportFailure) {
-        guard !json else { return failure.faults.forEach(report) }
+        guard !json else { return failure.listed.forEach(report) }
         var lines: [StyledText] = ["tunnelctl: \(failure.headline, .bad)"]
-        for fault in failure.faults { lines.append("  \(fault.message)\(fault.remedy.map { " \($0)" } ?? "")") }
+        let shown = failure.faults.prefix(Self.shownFaults)
+        for fault in shown { lines.append("  \(fault.message)\(fault.remedy.map { " \($0)" } ?? "")") }
+        let rest = failure.count - shown.count
+        if rest > 0 { lines.append("  and \(QuantityText.count(UInt64(rest))) more") }
         try? errors.write(lines.reduce(into: "") { $0 += $1.rendered(colour: colour) + "\n" })
     }
 

@@ -5,13 +5,23 @@ import WireGuardConfig
 struct ImportFailure: Error, CustomStringConvertible {
     /// What failed: the first line of the text.
     let headline: String
-    /// Each fault.
+    /// Each fault, as far as they are listed.
     let faults: [ControlError]
+    /// So many more there are.
+    let omitted: Int
     let code: ExitCode
 
     var description: String { ([headline] + faults.map(\.description)).joined(separator: " ") }
 
-    init(headline: String, faults: [ControlError], code: ExitCode) {
+    var count: Int { faults.count + omitted }
+
+    /// The faults for a program, the last one saying how many aren't listed.
+    var listed: [ControlError] {
+        omitted == 0 ? faults : faults + [ControlError(.configurationInvalid, "\(omitted) more errors.")]
+    }
+
+    init(headline: String, faults: [ControlError], omitted: Int = 0, code: ExitCode) {
+        self.omitted = omitted
         self.headline = headline
         self.faults = faults
         self.code = code
@@ -20,7 +30,7 @@ struct ImportFailure: Error, CustomStringConvertible {
     init(_ file: String, _ errors: ImportErrors) {
         let count = errors.errors.count + errors.omitted
         let headline = "\(file) can't be imported: \(count) \(count == 1 ? "error" : "errors"); nothing was saved."
-        var faults = errors.errors.map { error in
+        let faults = errors.errors.map { error in
             let place = error.line > 0 ? "line \(error.line)" + (error.column.map { ", column \($0)" } ?? "") : nil
             let key = error.key.map { "\($0): " } ?? ""
             return ControlError(
@@ -30,10 +40,7 @@ struct ImportFailure: Error, CustomStringConvertible {
                 field: place
             )
         }
-        if errors.omitted > 0 {
-            faults.append(ControlError(.configurationInvalid, "\(file): \(errors.omitted) more errors."))
-        }
-        self.init(headline: headline, faults: faults, code: .failed)
+        self.init(headline: headline, faults: faults, omitted: errors.omitted, code: .failed)
     }
 
     /// Warnings that count as errors.

@@ -49,6 +49,12 @@ package struct ConfigurationReader: ~Copyable {
         if bytes.starts(with: [0xff, 0xfe]) || bytes.starts(with: [0xfe, 0xff]) {
             return ValueProblem("the file is UTF-16", hint: "Save it as UTF-8.")
         }
+        guard TextCheck.isText(bytes) else {
+            return ValueProblem(
+                "the file isn't text",
+                hint: "Look whether it is the right file: a configuration is text in UTF-8, and has an [Interface]."
+            )
+        }
         return nil
     }
 

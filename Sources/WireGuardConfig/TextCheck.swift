@@ -2,6 +2,14 @@
 ///
 /// Control characters are refused because values are shown on terminals, which obey some of them.
 enum TextCheck {
+    /// Whether a file is text, perhaps with a few wrong bytes: of another one each line would be a fault.
+    ///
+    /// Judged by control characters, which a text of whatever encoding but UTF-16 hasn't.
+    static func isText(_ file: [UInt8]) -> Bool {
+        let count = file.count { $0 < 0x20 && !$0.isBlank && $0 != 0x0a && $0 != 0x0d || $0 == 0x7f }
+        return count < 4 || count < file.count / 50
+    }
+
     /// - Parameter whole: what the positions count from, for the message: "line".
     static func problem(of text: ArraySlice<UInt8>, in whole: StaticString) -> ValueProblem? {
         var isASCII = true

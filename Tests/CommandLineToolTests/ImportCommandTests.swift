@@ -53,6 +53,39 @@ import WireGuardConfig
         await fake.stop()
     }
 
+    @Test func `a file that isn't text is one error, and of very many errors a person reads twenty`() async throws {
+        let lines = (1...1500).map { "Mystery\($0) = 1\n" }.joined()
+        let binary = String(decoding: (0..<4096).map { UInt8(truncatingIfNeeded: $0 % 128) }, as: UTF8.self)
+        let files = try TemporaryFiles(["binary.conf": binary, "many.conf": "[Interface]\n" + lines])
+        let ran = await Ran.tunnelctl("import", files["binary.conf"], socket: "")
+        #expect(ran.code == .failed)
+        #expect(
+            ran.errors.replacing(files.folder, with: "FOLDER") == """
+                tunnelctl: FOLDER/binary.conf can't be imported: 1 error; nothing was saved.
+                  FOLDER/binary.conf: the file isn't text. Look whether it is the right file: a configuration is text in \
+                UTF-8, and has an [Interface].
+
+                """
+        )
+        let many = await Ran.tunnelctl("import", files["many.conf"], socket: "")
+        let told = many.errors.split(separator: "\n")
+        #expect(told.first?.hasSuffix("can't be imported: 1501 errors; nothing was saved.") == true)
+        #expect(told.count == 22)
+        #expect(told.last == "  and 1,481 more")
+        let json = await Ran.tunnelctl("import", files["many.conf"], "--json", socket: "")
+        let documents = json.errors.split(separator: "\n")
+        #expect(documents.count == 1001)
+        #expect(documents.last?.contains("501 more errors.") == true)
+    }
+
+    @Test func `an empty word is told by its name`() async {
+        let ran = await Ran.tunnelctl("import", "", socket: "")
+        #expect(ran.code == .wrongUsage)
+        #expect(ran.errors.hasPrefix("tunnelctl: FILE|FOLDER is empty.\n  do: Usage: tunnelctl import FILE|FOLDER"))
+        let up = await Ran.tunnelctl("up", "", socket: "")
+        #expect(up.errors.hasPrefix("tunnelctl: NAME is empty."))
+    }
+
     @Test func `as JSON the report is one document`() async throws {
         struct Document: Decodable {
             struct Hook: Decodable { let event, command: String }
