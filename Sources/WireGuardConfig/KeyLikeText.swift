@@ -46,6 +46,11 @@ extension Hook {
 
     /// The command with what looks like a key hidden, but for the public keys that the configuration shows anyway.
     package func shownCommand(in configuration: WireGuardConfiguration) -> String {
+        Hook.shown(command, in: configuration)
+    }
+
+    /// The text of a hook, or of a part of one, with what looks like a key hidden in the same way.
+    package static func shown(_ command: String, in configuration: WireGuardConfiguration) -> String {
         let text = Array(command.utf8)
         let known = Set(configuration.peers.map(\.publicKey.description))
         var shown: [UInt8] = []

@@ -102,6 +102,56 @@ import WireGuardConfig
         await fake.stop()
     }
 
+    @Test func `what looks like a key in a hook is shown by no command but an export with secrets`() async throws {
+        let key = "YAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="
+        let fake = try await fake()
+        var configuration = Samples.configuration()
+        var members = configuration.provider?.configuration.object ?? [:]
+        members["hooks"] = [
+            ["event": "PostUp", "command": .string("wg set %i private-key \(key) peer \(Samples.peerKey)")]
+        ]
+        configuration.provider?.configuration = .object(members)
+        fake.update { [configuration] in $0.configurations = [configuration] }
+        let hidden = "wg set %i private-key (a key, hidden) peer \(Samples.peerKey)"
+        let json = try await Ran.tunnelctl("show", "home", "--json", socket: fake.socket).json(Configuration.self)
+        #expect(json.provider?.configuration["hooks"]?.array?.first?["command"] == .string(hidden))
+        for arguments in [["show", "home"], ["export", "home"], ["export", "home", "--json"]] {
+            let ran = await Ran.run(arguments, socket: fake.socket)
+            #expect(ran.code == .done)
+            #expect(ran.output.contains("PostUp is left out, for it holds what looks like a key"), "\(arguments)")
+            #expect(!(ran.output + ran.errors).contains(key), "\(arguments)")
+        }
+        let setting = "provider.configuration.hooks[0].command=echo \(key)"
+        let set = await Ran.tunnelctl("set", "home", setting, socket: fake.socket)
+        #expect(set.code == .done)
+        #expect(set.output.contains("hooks[0].command: \"\(hidden)\" → \"echo (a key, hidden)\""))
+        let all = await Ran.tunnelctl("export", "home", "--with-secrets", socket: fake.socket)
+        #expect(all.output.contains("PostUp = wg set %i private-key \(key)"))
+        await fake.stop()
+    }
+
+    @Test func `the next steps can be pasted, whatever the name is`() async throws {
+        let fake = try await fake()
+        let ran = await Ran.tunnelctl("new", "a b/$c", socket: fake.socket)
+        #expect(ran.code == .done, "\(ran.errors)")
+        #expect(
+            ran.output.split(separator: "\n").suffix(3) == [
+                "  Fill in the other side: `tunnelctl export 'a b/$c' > 'a b-$c.conf'`, add its [Peer] there,",
+                "  `tunnelctl import 'a b-$c.conf' --name 'a b/$c' --replace`; the private key is kept.",
+                "  Start it: `tunnelctl up 'a b/$c'`.",
+            ]
+        )
+        let dash = await Ran.tunnelctl("new", "--", "-x", socket: fake.socket)
+        #expect(
+            dash.output.split(separator: "\n").suffix(3) == [
+                "  Fill in the other side: `tunnelctl export -- -x > ./-x.conf`, add its [Peer] there,",
+                "  `tunnelctl import ./-x.conf --name=-x --replace`; the private key is kept.",
+                "  Start it: `tunnelctl up -- -x`.",
+            ]
+        )
+        await fake.stop()
+    }
+
     @Test func `an export has no secrets unless they are asked for`() async throws {
         let fake = try await fake()
         let without = await Ran.tunnelctl("export", "home", socket: fake.socket)
