@@ -22,7 +22,7 @@ package enum WaitingText {
 
     package static func trouble(_ view: SessionView) -> Trouble {
         if let stage = view.stage, stage < .settingsApplied {
-            let what = "It isn't ready yet: \(StageText.of(stage))."
+            let what = [view.reason, notReady(stage)].compactMap(\.self).joined(separator: " ")
             return Trouble(what: what, topic: what, peers: [], sent: 0, remedy: nil)
         }
         let silent = view.peers.filter { $0.configuredEndpoint != nil && $0.state != .alive }
@@ -51,6 +51,12 @@ package enum WaitingText {
             sent: sent,
             remedy: remedies.isEmpty ? checks : remedies.joined(separator: " ")
         )
+    }
+
+    private static func notReady(_ stage: StartStage) -> String {
+        stage < .providerStarted
+            ? "Its provider's process is still being started."
+            : "Its provider runs, and its interface, addresses and routes are still being set up."
     }
 
     private static func topic(_ failure: FailureView) -> String {

@@ -46,7 +46,7 @@ struct WatchCommand {
         if let error = event.error {
             line = line + ": \(error.message)"
             if let reason = error.reason { line = line + " \(reason)" }
-        } else if let reason = event.reason {
+        } else if let reason = event.reason ?? event.snapshot?.failure?.message ?? event.snapshot?.reason {
             line = line + ": \(reason)"
         }
         return line

@@ -124,6 +124,16 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `a tunnel that isn't ready yet is told in words of what is going on`() {
+        var view = Samples.connecting(.launching)
+        #expect(WaitingText.trouble(view).what == "Its provider's process is still being started.")
+        view = Samples.connecting(.providerStarted)
+        let setUp = "Its provider runs, and its interface, addresses and routes are still being set up."
+        #expect(WaitingText.trouble(view).what == setUp)
+        view.reason = "The tunnel's provider ended."
+        #expect(WaitingText.trouble(view).what == "The tunnel's provider ended. \(setUp)")
+    }
+
     @Test func `of several peers each is told with its own reason`() async throws {
         var view = Samples.connecting()
         var other = Samples.peer(answered: false)

@@ -1,4 +1,4 @@
-import CommandLineTool
+@testable import CommandLineTool
 import ControlAPI
 import TestSupport
 import Testing
@@ -22,6 +22,28 @@ import Testing
         #expect(await ran.code == .done)
         #expect(output.text == (try fixture("watch.txt")))
         await fake.stop()
+    }
+
+    @Test func `a line about trouble has its reason, wherever it was told`() {
+        var view = Samples.connected()
+        view.status = .reasserting
+        func line(_ reason: String?) -> String? {
+            let event = SessionsCalls.Event(
+                sequence: 1,
+                time: Samples.now,
+                kind: .status,
+                identifier: view.identifier,
+                name: "home",
+                status: .reasserting,
+                reason: reason,
+                error: nil,
+                snapshot: view
+            )
+            return WatchCommand.line(event)?.rendered(colour: false)
+        }
+        #expect(line("No peer answers.") == "2026-02-01 00:00:00 UTC  home: reasserting: No peer answers.")
+        view.failure = Samples.silent
+        #expect(line(nil) == "2026-02-01 00:00:00 UTC  home: reasserting: Nothing came back from 192.0.2.1:51820.")
     }
 
     @Test func `as JSON the events are told as they come`() async throws {

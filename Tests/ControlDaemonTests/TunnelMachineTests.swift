@@ -245,6 +245,23 @@ import Testing
         #expect(machine.condition.error == fault)
     }
 
+    @Test(arguments: [
+        (TunnelStatus.connecting, "The tunnel's provider was started anew, and isn't ready yet."),
+        (.disconnecting, "The tunnel's provider is about to end."),
+    ])
+    mutating func `a provider that doesn't say why leaves no reasserting without a reason`(
+        status: TunnelStatus,
+        reason: String
+    ) {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        _ = take(.reported(state(status, .providerStarted)), "a")
+        #expect(machine.condition.status == .reasserting)
+        #expect(machine.condition.reason == reason)
+        _ = take(.reported(state(.connected, .answered)), "a")
+        #expect(machine.condition.reason == nil)
+    }
+
     // MARK: Adoption
 
     @Test mutating func `an adopted session shows what its provider says, and invents nothing`() {

@@ -215,6 +215,10 @@ package struct TunnelMachine: Sendable {
         condition.stage = max(state.stage, .settingsApplied)
         condition.reason = state.reason
         condition.failure = state.failure
+        // A provider that is new, or on its way down, doesn't say why.
+        if condition.status == .reasserting, condition.reason == nil {
+            condition.reason = state.status == .connecting ? Self.notReadyAgain : Self.onItsWayDown
+        }
         // The peer may well answer, but no traffic gets there.
         guard let interfaceProblem else { return }
         if condition.status == .connected { condition.status = .reasserting }
@@ -244,6 +248,9 @@ package struct TunnelMachine: Sendable {
         condition.error = error
         return [.tearDown(session: session)]
     }
+
+    private static let notReadyAgain = "The tunnel's provider was started anew, and isn't ready yet."
+    private static let onItsWayDown = "The tunnel's provider is about to end."
 
     private static func timedOut(_ step: String, _ seconds: Int) -> ControlError {
         ControlError(
