@@ -30,11 +30,12 @@ extension DeviceDriver {
 
     /// Finds out whether a change can be applied, before anything is changed.
     ///
-    /// - Parameter mark: that of the outer sockets, which is tunneld's affair; asking for it, or for none, changes nothing.
+    /// - Parameter mark: that of the outer sockets, which is tunneld's affair: it may be asked for and not be changed. `wg
+    ///   setconf` and `syncconf`, which give the private key, say 0 for a file without the line.
     func check(_ change: DeviceChange, mark: UInt32) throws(OperationError) {
         // A device without a key is none: it is stopped by tunneld.
         if case .remove = change.privateKey { throw .notSupported }
-        if let wanted = change.mark, wanted != 0, wanted != mark { throw .notSupported }
+        if let wanted = change.mark, wanted != mark, wanted != 0 || change.privateKey == nil { throw .notSupported }
         let privateKey = if case .set(let key) = change.privateKey { key } else { core.privateKey }
         let known = change.replacePeers ? [] : Set(peers.values.map(\.publicKey))
         let added = Set(change.peers.filter { !$0.remove && !$0.updateOnly }.map(\.publicKey)).subtracting(known)

@@ -106,7 +106,11 @@ struct DeviceChangeTests {
             #expect(device.report().peers.map(\.publicKey) == [key])
         }
         try apply(device, "fwmark=\(mark)\n")
-        try apply(device, "fwmark=0\n")
+        // `wg set fwmark 0` would change it; `setconf` and `syncconf` say 0 for a file that doesn't speak of it.
+        #expect(throws: OperationError.notSupported) { try apply(device, "fwmark=0\n") }
+        let own = unsafe device.privateKey.bytes.withUnsafeBytes { unsafe hexadecimal(Array($0)) }
+        try apply(device, "private_key=\(own)\nfwmark=0\n")
+        #expect(throws: OperationError.notSupported) { try apply(device, "private_key=\(own)\nfwmark=1\n") }
     }
 
     @Test func `the limits count what there is already`() throws {
