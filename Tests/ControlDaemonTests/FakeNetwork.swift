@@ -14,6 +14,8 @@ final class FakeNetwork: TunnelNetwork {
         var devices: [String: UInt32] = [:]
         var settings: NetworkSettingsDocument?
         var isDown = false
+        /// What others renamed, by the name that it had.
+        var newNames: [String: String] = [:]
         /// The call that fails.
         var failing: String?
         /// Whether settings are being applied.
@@ -49,7 +51,10 @@ final class FakeNetwork: TunnelNetwork {
     func claim(_ interface: InterfaceIdentity) {}
 
     func state(of interface: InterfaceIdentity) async -> InterfaceState {
-        state.withLock { $0.devices[interface.name] == nil ? .gone : $0.isDown ? .down : .up }
+        state.withLock { state in
+            if let name = state.newNames[interface.name] { return .renamed(to: name) }
+            return state.devices[interface.name] == nil ? .gone : state.isDown ? .down : .up
+        }
     }
 
     func release(_ tun: SharedDescriptor) throws(ControlError) { try note("release") }

@@ -1,6 +1,7 @@
 import ControlAPI
 import Glibc
 import Keychain
+import HostNetwork
 import LinuxSystem
 import NetworkTypes
 import Synchronization
@@ -85,6 +86,34 @@ import Testing
         #expect(after.notes.contains("descriptors secrets tun-node udp4 wg"))
         #expect(bench.network.calls.count { $0 == "release" } == 2)
         await end(tunnel)
+        #expect(bench.leftovers.isEmpty)
+    }
+
+    @Test func `an interface that is renamed is gone on with under its new name`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        let before = await tunnel.view(of: configuration)
+        let old = try #require(before.interface)
+        bench.network.state.withLock { state in
+            state.newNames = [old: "other"]
+            state.devices["other"] = state.devices.removeValue(forKey: old)
+        }
+        let applied = bench.network.calls.count { $0.hasPrefix("apply") }
+        await tunnel.checkInterface()
+        let after = await tunnel.view(of: configuration)
+        #expect(after.status == .connected && after.interface == "other" && after.since == before.since)
+        #expect(after.providerProcess == before.providerProcess)
+        #expect(after.notes.contains("The interface \(old) was renamed to other from outside."))
+        // Being down for it costs routes.
+        #expect(bench.network.calls.count { $0.hasPrefix("apply") } == applied + 1)
+        let record = try #require(try bench.journal.records().records.first)
+        #expect(record.interface == "other" && record.network.interface?.name == "other")
+        let sockets = try FileSystem.names(inFolder: bench.temporary.path + "/wg")
+        #expect(sockets == ["other.sock"])
+        await end(tunnel)
+        #expect(bench.network.devices.isEmpty)
         #expect(bench.leftovers.isEmpty)
     }
 

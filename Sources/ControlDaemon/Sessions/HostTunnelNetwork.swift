@@ -47,14 +47,19 @@ package struct HostTunnelNetwork: TunnelNetwork {
 
     package func state(of interface: InterfaceIdentity) async -> InterfaceState {
         do {
-            guard let link = try await host.link(index: interface.index), link.name == interface.name else {
-                return .gone
-            }
+            guard let link = try await link(of: interface) else { return .gone }
+            guard link.name == interface.name else { return .renamed(to: link.name) }
             return link.isUp ? .up : .down
         } catch {
             // What can't be asked for is no sign of anything; the next event asks again.
             return .up
         }
+    }
+
+    /// The interface, under whatever name; nil where the number belongs to another kind of link, or to none.
+    private func link(of interface: InterfaceIdentity) async throws -> Link? {
+        guard let link = try await host.link(index: interface.index) else { return nil }
+        return link.name == interface.name || link.kind == "tun" ? link : nil
     }
 
     package func release(_ tun: SharedDescriptor) throws(ControlError) {
@@ -136,12 +141,11 @@ package struct HostTunnelNetwork: TunnelNetwork {
         _ journal: NetworkJournal
     ) async -> InterfaceReading {
         do {
-            guard let link = try await host.link(index: interface.index), link.name == interface.name else {
-                return InterfaceReading(state: .gone, applied: nil)
-            }
+            guard let link = try await link(of: interface) else { return InterfaceReading(state: .gone, applied: nil) }
             let losses = try await host.losses(of: journal)
             return InterfaceReading(
                 state: link.isUp ? .up : .down,
+                name: link.name,
                 applied: applied?.without(losses, of: journal, mtu: link.mtu),
                 counters: link.statistics
             )

@@ -43,23 +43,33 @@ package protocol TunnelNetwork: Sendable {
 }
 
 /// What has become of a tunnel's interface.
-package enum InterfaceState: Sendable {
+package enum InterfaceState: Equatable, Sendable {
     case up
     case down
-    /// Deleted, renamed, or moved to another network namespace.
+    /// It is there, under this name.
+    case renamed(to: String)
+    /// Deleted, or moved to another network namespace.
     case gone
 }
 
 /// A tunnel's interface, as one look at the kernel shows it.
 package struct InterfaceReading: Sendable {
     package var state: InterfaceState
+    /// Its name now; nil where the interface is gone, or can't be asked for.
+    package var name: String?
     /// What of the settings in force is still there; all of them where the kernel can't be asked.
     package var applied: AppliedNetwork?
     /// Nil where the interface is gone, or can't be asked for.
     package var counters: LinkStatistics?
 
-    package init(state: InterfaceState, applied: AppliedNetwork?, counters: LinkStatistics? = nil) {
+    package init(
+        state: InterfaceState,
+        name: String? = nil,
+        applied: AppliedNetwork?,
+        counters: LinkStatistics? = nil
+    ) {
         self.state = state
+        self.name = name
         self.applied = applied
         self.counters = counters
     }

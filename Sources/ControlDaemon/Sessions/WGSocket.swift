@@ -44,6 +44,20 @@ enum WGSocket {
         return (listener.descriptor, record)
     }
 
+    /// Gives the socket another interface's name; who is connected to it stays so.
+    ///
+    /// - Returns: nil where it isn't ours any more, or the name is taken.
+    static func rename(_ record: Record, interface: String) -> Record? {
+        guard Record(record.path, madeFolder: record.madeFolder) == record,
+            let slash = record.path.lastIndex(of: "/")
+        else { return nil }
+        let path = "\(record.path[..<slash])/\(interface).sock"
+        // A hard link is made only where nothing has the name yet.
+        guard unsafe link(record.path, path) == 0 else { return nil }
+        _ = unsafe unlink(record.path)
+        return Record(path, madeFolder: record.madeFolder)
+    }
+
     /// Removes the file, if it is still ours, and the folder, if it was ours and is empty.
     static func remove(_ record: Record) {
         if Record(record.path, madeFolder: record.madeFolder) == record { _ = unsafe unlink(record.path) }
