@@ -41,5 +41,17 @@ package struct VarlinkService: Sendable {
         }
     }
 
+    /// Has every method that is registered by now wait for something before it is answered.
+    ///
+    /// - Parameter gate: what it throws becomes the answer.
+    package mutating func hold(_ gate: @escaping @Sendable () async throws -> Void) {
+        handlers = handlers.mapValues { handler in
+            { request in
+                try await gate()
+                try await handler(request)
+            }
+        }
+    }
+
     func handler(for method: String) -> Handler? { handlers[method] }
 }

@@ -52,6 +52,46 @@ import Testing
         #expect(ConfigurationNotes.notInForce(good).isEmpty && ConfigurationNotes.onSave(good).isEmpty)
     }
 
+    @Test func `a server address that WireGuard doesn't call is a warning, with what to set instead`() throws {
+        var wireGuard = good
+        wireGuard.name = "my home"
+        wireGuard.provider = Configuration.Provider(
+            identifier: "org.tunneld.wireguard",
+            configuration: ["peers": [["publicKey": "K", "endpoint": "vpn.example.org:51820"]]]
+        )
+        wireGuard.serverAddress = "vpn.example.org:51820"
+        #expect(ConfigurationNotes.onSave(wireGuard).isEmpty)
+        var changed = wireGuard
+        changed.serverAddress = "other.example.org"
+        #expect(
+            ConfigurationNotes.onSave(changed, previous: wireGuard) == [
+                "serverAddress is only shown: WireGuard calls the endpoints of its peers, which are unchanged. "
+                    + "`tunnelctl set 'my home' 'provider.configuration.peers[0].endpoint=other.example.org:51820'` "
+                    + "changes the first one's."
+            ]
+        )
+        // It was told when it was set.
+        #expect(ConfigurationNotes.onSave(changed, previous: changed).isEmpty)
+        // Another provider may well use it.
+        changed.provider?.identifier = "org.tunneld.fake"
+        #expect(ConfigurationNotes.onSave(changed, previous: wireGuard).isEmpty)
+    }
+
+    @Test func `a tunnel without peers says how to add one`() {
+        var wireGuard = good
+        wireGuard.name = "gate way"
+        wireGuard.provider = Configuration.Provider(identifier: "org.tunneld.wireguard", configuration: [:])
+        let state = ProviderState(phase: .ready, status: .connected, stage: .settingsApplied)
+        #expect(
+            ConfigurationNotes.onPeers(wireGuard, state)
+                == "It has no peers yet, so nobody can connect and nothing is sent. `tunnelctl edit 'gate way' --conf` adds "
+                + "one: a [Peer] with its PublicKey and AllowedIPs."
+        )
+        #expect(ConfigurationNotes.onPeers(wireGuard, nil) == nil)
+        wireGuard.provider?.identifier = "org.tunneld.fake"
+        #expect(ConfigurationNotes.onPeers(wireGuard, state) == nil)
+    }
+
     @Test func `what can't do anything as it stands is a warning`() throws {
         var odd = good
         odd.onDemand.enabled = true

@@ -1,4 +1,5 @@
 import ControlAPI
+import EventLoop
 import Dispatch
 import HostNetwork
 package import Journal
@@ -51,19 +52,7 @@ package final class Daemon: Sendable {
                 log: log
             )
         )
-        // Before anything else looks at the network: what a dead session left would mislead it.
-        try await tunnels.resumeAll()
-        let announcer = ConfigurationAnnouncer(tunnels: tunnels, hub: hub)
-        await store.onChange { announcer.announce($0) }
-        await store.settleExclusives()
-        let edits = ExternalEdits(
-            store: store,
-            catalogue: catalogue,
-            tunnels: tunnels,
-            directories: directories,
-            log: log
-        )
-        await edits.start(changed: contents.edited)
+        let gate = StartGate()
         let service = try DaemonService.make(
             store: store,
             keychain: keychain,
@@ -75,18 +64,55 @@ package final class Daemon: Sendable {
                 authority: Polkit(bus: SystemBus(address: options.busAddress), log: log).authority
             ),
             incidents: incidents,
+            gate: gate,
             log: log
         )
-        let monitor = watch(network, tunnels, log)
         // A client that is in the way again and again must not fill the journal.
         let steadyLog = SteadyLogger(log)
         let server = VarlinkServer(service) { incident in
             steadyLog.log(.info, topic: incident.topic, at: .now(), "A client was in the way: \(incident)")
         }
-        await server.listen(on: try listen(directories))
+        let listener = try listen(directories)
+        // Before anything else looks at the network: what a dead session left would mislead it.
+        try await resume(tunnels, gate, server, listener)
+        let announcer = ConfigurationAnnouncer(tunnels: tunnels, hub: hub)
+        await store.onChange { announcer.announce($0) }
+        await store.settleExclusives()
+        let edits = ExternalEdits(
+            store: store,
+            catalogue: catalogue,
+            tunnels: tunnels,
+            directories: directories,
+            log: log
+        )
+        await edits.start(changed: contents.edited)
+        let monitor = watch(network, tunnels, log)
+        await gate.open()
+        await gate.serve(server, on: listener)
         await BootStarts(store: store, catalogue: catalogue, tunnels: tunnels, log: log)
             .run(BootMark(path: directories.boot))
         return Daemon(server: server, locks: locks, monitor: monitor, tunnels: tunnels, edits: edits)
+    }
+
+    /// Goes on with what an earlier tunneld left; clients that come meanwhile wait, and are told so where that takes long.
+    private static func resume(
+        _ tunnels: Tunnels,
+        _ gate: StartGate,
+        _ server: VarlinkServer,
+        _ listener: UnixListener
+    ) async throws {
+        let serving = Task {
+            guard (try? await Pause.sleep(for: .seconds(1))) != nil else { return }
+            await gate.serve(server, on: listener)
+        }
+        defer { serving.cancel() }
+        do {
+            try await tunnels.resumeAll()
+        } catch {
+            listener.removeFile()
+            await server.stop()
+            throw error
+        }
     }
 
     private init(

@@ -75,7 +75,7 @@ struct ConfigurationsService: Sendable {
             warnings += try await catalogue.validate(provider.configuration, by: descriptor)
         }
         let saved = try await store.save(draft)
-        warnings += ConfigurationNotes.onSave(saved)
+        warnings += ConfigurationNotes.onSave(saved, previous: previous)
         if saved.generation != previous?.generation {
             log.info(
                 "Saved generation \(saved.generation) of \(saved.name) for user \(caller.user).",

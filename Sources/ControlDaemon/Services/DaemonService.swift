@@ -14,6 +14,7 @@ enum DaemonService {
         hub: EventHub,
         permission: Permission,
         incidents: Incidents,
+        gate: StartGate? = nil,
         log: Logger
     ) throws -> VarlinkService {
         let texts = [
@@ -47,6 +48,7 @@ enum DaemonService {
         ).register(&service)
         KeychainService(store: store, keychain: keychain, permission: permission, log: log).register(&service)
         DiagnosticsService(catalogue: catalogue, incidents: incidents).register(&service)
+        if let gate { service.hold { try await gate.pass() } }
         return service
     }
 }

@@ -5,8 +5,11 @@ import NetworkTypes
 
 /// What a client sees of the tunnel, read when it is asked for.
 extension Tunnel {
-    /// How long a status waits for the provider.
-    static let statusPatience = Interval.seconds(2)
+    /// How long a status waits for the provider, and how long for one that has just left another waiting in vain: a
+    /// command asks twice, and shall be answered within 2 s.
+    static let statusPatience = Interval.milliseconds(1500)
+    private static let shortPatience = Interval.milliseconds(250)
+    private static let justNow = Interval.seconds(10)
 
     /// The state now: the provider and the kernel are asked.
     ///
@@ -16,13 +19,17 @@ extension Tunnel {
         var state = live?.state
         var isAnswered = true
         if session != nil, let connection = live?.connection {
+            let process = live?.provider?.identity
+            let isKnownSilent = silence.map { $0.process == process && Instant.now() < $0.at + Self.justNow } ?? false
             do {
                 state = try await connection.call(
                     "Status",
                     as: ProviderCalls.StatusReply.self,
-                    timeout: Self.statusPatience
+                    timeout: isKnownSilent ? Self.shortPatience : Self.statusPatience
                 ).state
+                silence = nil
             } catch {
+                silence = process.map { ($0, .now()) }
                 // What it said last may be untrue by now, so none of it is shown.
                 state = nil
                 isAnswered = false
@@ -43,6 +50,8 @@ extension Tunnel {
         }
         var view = view(of: stored, condition, state, reading?.applied, readAt: .now())
         view.counters = reading.flatMap(counters)
+        // It may have another name since it was made, and nobody has told yet.
+        if view.interface != nil, let name = reading?.name { view.interface = name }
         return view
     }
 
@@ -93,6 +102,7 @@ extension Tunnel {
         view.notes =
             ConfigurationNotes.notInForce(record.configuration) + record.notes + (applied?.notes ?? [])
             + (state?.notes ?? [])
+        if let note = ConfigurationNotes.onPeers(stored, state) { view.notes.append(note) }
         view.dns = dns(record)
         if let note = view.dns?.note { view.notes.append(note) }
         return view

@@ -34,6 +34,8 @@ package actor Tunnel {
     var isUpdating = false
     /// The configuration is removed: nothing starts any more.
     private var isRetired = false
+    /// When a status waited in vain for the provider, and for which process; nil once it has answered.
+    var silence: (process: ProcessIdentity, at: Instant)?
     /// Those of the start that is to come.
     private var nextOptions: [String: JSONValue]?
 
