@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 @Suite struct AtomicFileBatchTests {
@@ -13,6 +14,22 @@ import Testing
         #expect(count == 300)
         #expect(try FileSystem.names(inFolder: folder.path).count == 300)
         #expect(try FileSystem.contents(ofFile: "\(folder.path)/f299", limit: 100) == Array("file 299".utf8))
+    }
+
+    @Test func `all contents are on the disk before the first name, and the names before the return`() throws {
+        let folder = TemporaryFolder()
+        let name = folder.path.split(separator: "/").last.map(String.init) ?? ""
+        let calls = try durabilityCalls {
+            var batch = AtomicFileBatch(in: folder.path, mode: 0o600)
+            try batch.add([1], as: "a")
+            try batch.add([2], as: "b")
+            try batch.commit()
+        }
+        #expect(
+            calls == [
+                "unlink a.new", "unlink b.new", "fsync a.new", "fsync b.new", "rename a", "rename b", "fsync \(name)",
+            ]
+        )
     }
 
     @Test func `what isn't committed leaves nothing`() throws {

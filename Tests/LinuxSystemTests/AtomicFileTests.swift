@@ -1,5 +1,6 @@
 import Glibc
 import LinuxSystem
+import TestSupport
 import Testing
 
 @Suite struct AtomicFileTests {
@@ -42,6 +43,14 @@ import Testing
         } throws: { error in
             (error as? SystemError)?.description.contains(self.folder + "/no/file.new") == true
         }
+    }
+
+    /// In this order a power cut finds the old contents or the new ones under the name, and after the last call the new.
+    @Test func `contents are on the disk before the name, and the name before the return`() throws {
+        let name = folder.split(separator: "/").last.map(String.init) ?? ""
+        let calls = try durabilityCalls { try AtomicFile.write([1], to: folder + "/file", mode: 0o600) }
+        #expect(calls == ["unlink file.new", "fsync file.new", "rename file", "fsync \(name)"])
+        #expect(try durabilityCalls { try AtomicFile.remove(folder + "/file") } == ["unlink file", "fsync \(name)"])
     }
 
     private func mode(of path: String) -> UInt32 {

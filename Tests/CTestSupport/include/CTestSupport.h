@@ -15,3 +15,6 @@ int test_refuse_calls(const long *_Nonnull numbers, size_t count, int code);
 
 /// Runs a shell command in the calling thread's namespaces: its exit code.
 int test_run(const char *_Nonnull command);
+
+/// Writes the calling thread's calls of fsync, rename and unlink into the buffer, "CALL NAME" a line; NULL ends that.
+void test_record_calls(char *_Nullable buffer, size_t count);
