@@ -11,6 +11,7 @@ package enum ProviderProgram {
     /// - Returns: the exit status; `run` doesn't return, the process ends when the tunnel has.
     package static func main<Tunnel: TunnelProvider>(_ arguments: [String], as kind: Tunnel.Type) -> Int32 {
         StandardDescriptors.secure()
+        CrashSignals.endAtOnce()
         guard let command = ProviderCommand(arguments) else {
             write(ProviderCommand.usage, to: STDERR_FILENO)
             return 2

@@ -4,6 +4,7 @@ import LinuxSystem
 
 // A closed output is told by the write that fails, and ends the program in order.
 StandardDescriptors.secure()
+CrashSignals.endAtOnce()
 // Secrets pass through this process, too; where it can't be had, the command is done all the same.
 try? OwnProcess.makeUndumpable()
 let tool = CommandLineTool(

@@ -35,6 +35,7 @@ package enum DaemonProgram {
         QuietTasks.install()
         ResidentMemory.returnFreedBlocks()
         StandardDescriptors.secure()
+        CrashSignals.endAtOnce()
         let log = Logger.process
         log.output.setLevel(options.logLevel)
         umask(0o077)
