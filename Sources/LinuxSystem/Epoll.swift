@@ -12,6 +12,8 @@ package struct Epoll: ~Copyable, Sendable {
         package static let writable = Events(rawValue: EPOLLOUT.rawValue)
         /// Told without being asked for.
         package static let error = Events(rawValue: EPOLLERR.rawValue)
+        /// Told once, and then nothing until the descriptor is asked for again by `modify`.
+        package static let oneShot = Events(rawValue: EPOLLONESHOT.rawValue)
         /// Told without being asked for.
         package static let hangUp = Events(rawValue: EPOLLHUP.rawValue)
     }

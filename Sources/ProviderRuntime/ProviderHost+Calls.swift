@@ -89,9 +89,12 @@ extension ProviderHost {
         try request.responder.reply(NoParameters())
     }
 
+    /// Answered by the packet loop too, so that it tells whether the tunnel works, and not this queue alone.
     func ping(_ request: VarlinkRequest) throws {
         try obey(request)
-        try request.responder.reply(NoParameters())
+        let responder = request.responder
+        // A reply that can't be sent is for a controller that is gone.
+        tunnel.assumeIsolated { $0.roundTrip { @Sendable in try? responder.reply(NoParameters()) } }
     }
 
     private func obey(_ request: VarlinkRequest) throws(ControlError) {

@@ -36,6 +36,9 @@ package protocol TunnelProvider: Actor {
     /// The network changed: what was given up or waits is tried at once.
     func pathChanged()
 
+    /// Calls back, on any thread, as soon as whatever carries the packets has had its turn: never, where that hangs.
+    func roundTrip(_ done: @escaping @Sendable () -> Void)
+
     /// Everything as it is at this moment.
     func state() -> ProviderState
 

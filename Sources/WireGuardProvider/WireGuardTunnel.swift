@@ -76,6 +76,12 @@ package actor WireGuardTunnel: TunnelProvider {
         if case .running(let tunnel) = phase { tunnel.driver.networkChanged() }
     }
 
+    package func roundTrip(_ done: @escaping @Sendable () -> Void) {
+        // Before its start the loop has nothing to carry.
+        guard case .running(let tunnel) = phase, tunnel.isApplied else { return done() }
+        tunnel.loop.post(.answer(done))
+    }
+
     package func descriptors() -> [(label: String, descriptor: SharedDescriptor)] {
         guard case .running(let tunnel) = phase else { return [] }
         let all: [(String, SharedDescriptor?)] = [

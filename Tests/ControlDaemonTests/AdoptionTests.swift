@@ -1,7 +1,9 @@
 import ControlAPI
+import EventLoop
 import Glibc
 import LinuxSystem
 import NetworkTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -29,7 +31,7 @@ import Testing
         // Descriptors were handed over again: a new provider can go on with them.
         kill(Int32(try #require(after.providerProcess)), SIGKILL)
         #expect(try await witness.statuses(until: .connected) == [.reasserting, .connected])
-        #expect(await tunnel.view(of: configuration).notes.contains("descriptors secrets tun udp4"))
+        #expect(await tunnel.view(of: configuration).notes.contains("descriptors secrets tun udp4 wg"))
         await tunnel.stop(session: nil)
         await tunnel.idle()
         #expect(try await witness.statuses(until: .disconnected) == [.disconnecting, .disconnected])
@@ -57,19 +59,145 @@ import Testing
         await adopted.idle()
     }
 
-    @Test func `a session whose provider is gone is undone and told`() async throws {
+    @Test func `a session whose provider is gone goes on with another one`() async throws {
         let bench = try Bench()
         let configuration = try await bench.save()
         let before = try await abandonedSession(configuration, bench)
         kill(Int32(try #require(before.providerProcess)), SIGKILL)
         #expect(await eventually { bench.providerProcesses.isEmpty })
 
+        // Its device went with its last descriptor.
+        bench.network.state.withLock { $0.devices = [:] }
+        let witness = Witness(bench.hub)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        let told = try await witness.event { $0.status == .reasserting }
+        #expect(told.reason == "The tunnel's provider ended while tunneld didn't run.")
+        _ = try await witness.event { $0.status == .connected }
+        let tunnel = await tunnels.tunnel(of: configuration)
+        let view = await tunnel.view(of: configuration)
+        #expect(view.session == before.session && view.interface == before.interface)
+        #expect(view.listenPort == before.listenPort)
+        #expect(view.notes.contains("descriptors secrets tun-node udp4 wg"))
+        #expect(view.notes.count { $0 == "No IPv6." } == 1)
+        #expect(!bench.network.calls.contains("revert"), "its routes stay, so that nothing leaks")
+        await end(tunnel)
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+    }
+
+    @Test func `a session of before the machine's start is undone and told`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let before = try await abandonedSession(configuration, bench)
+        kill(Int32(try #require(before.providerProcess)), SIGKILL)
+        #expect(await eventually { bench.providerProcesses.isEmpty })
+        var record = try #require(try bench.journal.records().records.first)
+        record.boot = "another"
+        try bench.journal.write(record)
         let tunnels = Tunnels(bench.services(epoch: 2))
         try await tunnels.resumeAll()
         let view = await tunnels.tunnel(of: configuration).view(of: configuration)
         #expect(view.status == .disconnected && view.session == nil)
-        #expect(view.lastDisconnectError?.message == "The tunnel of home ended while tunneld didn't run.")
+        #expect(view.lastDisconnectError?.message == "The tunnel's provider ended while tunneld didn't run.")
         #expect(bench.leftovers.isEmpty)
+    }
+
+    @Test func `a session that was being stopped is not gone on with`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        _ = try await abandonedSession(configuration, bench)
+        var record = try #require(try bench.journal.records().records.first)
+        record.status = .disconnecting
+        try bench.journal.write(record)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        let view = await tunnels.tunnel(of: configuration).view(of: configuration)
+        #expect(view.status == .disconnected && view.session == nil && view.lastDisconnectError == nil)
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+    }
+
+    @Test func `that a session is to end is written down before anything of it is undone`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["ignore stop"])
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = try await tunnel.start(configuration)
+        _ = try await witness.statuses(until: .connected)
+        await tunnel.stop(session: nil)
+        #expect(try bench.journal.records().records.map(\.status) == [.disconnecting])
+        await tunnel.idle()
+    }
+
+    @Test func `a provider that hangs is replaced`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let before = try await abandonedSession(configuration, bench)
+        kill(Int32(try #require(before.providerProcess)), SIGSTOP)
+        let witness = Witness(bench.hub)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        #expect(try await witness.statuses(until: .connected) == [.reasserting, .connected])
+        let tunnel = await tunnels.tunnel(of: configuration)
+        let after = await tunnel.view(of: configuration)
+        #expect(after.session == before.session)
+        #expect(bench.providerProcesses == [Int32(try #require(after.providerProcess))])
+        await end(tunnel)
+    }
+
+    // MARK: Versions
+
+    @Test func `a provider of an older tunneld, which knows less and says more, is taken over`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["be old"])
+        let before = try await abandonedSession(configuration, bench)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        let tunnel = await tunnels.tunnel(of: configuration)
+        let view = await tunnel.view(of: configuration)
+        #expect(view.status == .connected && view.session == before.session)
+        #expect(view.providerProcess == before.providerProcess)
+        // It knows neither PathChanged nor Ping, and is no worse for it.
+        await tunnel.pathChanged()
+        bench.network.packets.signal()
+        try await Pause.sleep(for: .seconds(4))
+        #expect(await tunnel.view(of: configuration).providerProcess == before.providerProcess)
+        await end(tunnel)
+    }
+
+    @Test func `a provider of a version that isn't understood is left running and told, until it is stopped`()
+        async throws
+    {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["be of another version"])
+        let before = try await abandonedSession(configuration, bench)
+        let process = try #require(before.providerProcess)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        let tunnel = await tunnels.tunnel(of: configuration)
+        let view = await tunnel.view(of: configuration)
+        #expect(view.status == .reasserting && view.session == before.session)
+        #expect(view.providerProcess == process && bench.providerProcesses == [Int32(process)])
+        #expect(
+            view.reason == "Its provider, process \(process), runs on, but can't be asked. It speaks version 0. "
+                + "To have the installed one: tunnelctl down home, then up."
+        )
+        #expect(!bench.network.calls.contains("revert"))
+        await end(tunnel)
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+    }
+
+    @Test func `when a provider that can't be asked ends, the installed one takes its place`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["be of another version"])
+        let before = try await abandonedSession(configuration, bench)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        let witness = Witness(bench.hub)
+        kill(Int32(try #require(before.providerProcess)), SIGKILL)
+        _ = try await witness.event { $0.status == .connected }
+        let tunnel = await tunnels.tunnel(of: configuration)
+        #expect(await tunnel.view(of: configuration).session == before.session)
+        await end(tunnel)
     }
 
     @Test func `another process with the provider's number is not touched`() async throws {
@@ -133,6 +261,11 @@ import Testing
         await tunnel.stop(session: nil)
         await tunnel.idle()
         #expect(bench.leftovers == [bench.directories.journal + "/x.json"])
+    }
+
+    private func end(_ tunnel: Tunnel) async {
+        await tunnel.stop(session: nil)
+        await tunnel.idle()
     }
 
     /// A session that runs, of a tunneld that is gone.

@@ -15,7 +15,7 @@ import Testing
 final class Bench: Sendable {
     let temporary = TemporaryFolder()
     let directories: DaemonDirectories
-    let network = FakeNetwork()
+    let network: FakeNetwork
     let hub = EventHub()
     let keychain: Keychain
     let store: ConfigurationStore
@@ -26,6 +26,7 @@ final class Bench: Sendable {
 
     init() throws {
         let path = temporary.path
+        network = try FakeNetwork()
         directories = DaemonDirectories(state: path + "/s", runtime: path + "/r", configuration: path + "/c")
         for folder in [directories.state, directories.runtime, directories.journal, path + "/programs"] {
             try makeFolder(folder, mode: 0o755)

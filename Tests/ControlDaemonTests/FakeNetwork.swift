@@ -23,6 +23,15 @@ final class FakeNetwork: TunnelNetwork {
     }
 
     let state = Mutex(State())
+    /// Stands for the outer socket: readable while a packet waits at it.
+    let packets: EventDescriptor
+    /// Stands for the device.
+    private let node: EventDescriptor
+
+    init() throws {
+        packets = try EventDescriptor()
+        node = try EventDescriptor()
+    }
 
     var calls: [String] { state.withLock { $0.calls } }
     var devices: [String: UInt32] { state.withLock { $0.devices } }
@@ -61,12 +70,12 @@ final class FakeNetwork: TunnelNetwork {
 
     func openNode() throws(ControlError) -> SharedDescriptor {
         try note("node")
-        return Self.nothing()
+        return node.descriptor
     }
 
     func openSockets(port: Int) throws(ControlError) -> TunnelSockets {
         try note("sockets \(port)")
-        return TunnelSockets(ipv4: Self.nothing(), ipv6: nil, port: port == 0 ? 50_000 : port, note: "No IPv6.")
+        return TunnelSockets(ipv4: packets.descriptor, ipv6: nil, port: port == 0 ? 50_000 : port, note: "No IPv6.")
     }
 
     func apply(
@@ -122,9 +131,5 @@ final class FakeNetwork: TunnelNetwork {
     func resolve(_ name: String) async throws(ControlError) -> [String] {
         try note("resolve")
         return ["192.0.2.9"]
-    }
-
-    private static func nothing() -> SharedDescriptor {
-        SharedDescriptor(OwnedDescriptor(adopting: unsafe open("/dev/null", O_RDWR | O_CLOEXEC)))
     }
 }

@@ -184,8 +184,9 @@ import Testing
         _ = take(.providerLost(fault), "a")
         _ = take(.relaunched(.success(state(.connecting, .handshakeSent))), "a")
         #expect(machine.condition.status == .reasserting)
+        #expect(machine.condition.reason == "The tunnel's provider was started anew, and isn't ready yet.")
         _ = take(.reported(state(.connected, .answered)), "a")
-        #expect(machine.condition.status == .connected)
+        #expect(machine.condition.status == .connected && machine.condition.reason == nil)
     }
 
     @Test mutating func `a tunnel whose interface is switched off is never connected, whatever its peer says`() {
@@ -213,6 +214,18 @@ import Testing
         #expect(take(.providerLost(fault), "a").isEmpty)
     }
 
+    @Test mutating func `a provider that ends without having been told to says so, and is replaced once it has ended`()
+    {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        var ending = state(.disconnecting, .providerStarted)
+        ending.phase = .stopping
+        #expect(take(.reported(ending), "a").isEmpty)
+        #expect(machine.condition.status == .reasserting)
+        #expect(machine.condition.reason == "The tunnel's provider is about to end.")
+        #expect(take(.providerLost(fault), "a") == [.relaunch(session: "a")])
+    }
+
     @Test mutating func `replacing backs off, and ends after five losses within a minute`() {
         _ = machine.start(session: "a")
         makeReady("a")
@@ -224,8 +237,23 @@ import Testing
         }
         #expect(take(.relaunched(.failure(fault)), "a") == [.tearDown(session: "a")])
         #expect(machine.condition.status == .disconnecting)
-        #expect(machine.condition.error?.message == "The tunnel's provider ended 5 times within 60 seconds.")
-        #expect(machine.condition.error?.reason == "It broke. Because.")
+        #expect(machine.condition.error?.message == "The tunnel broke 5 times within 60 seconds, and is given up.")
+        #expect(machine.condition.error?.reason == "5 times: It broke. Because.")
+    }
+
+    @Test mutating func `a session that is given up says what was lost, and how often`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        let interface = ControlError(.providerFailed, "The interface wg0 was deleted from outside.")
+        for error in [fault, interface, interface, fault] {
+            #expect(!take(.providerLost(error), "a").contains(.tearDown(session: "a")))
+            _ = take(.relaunched(.success(nil)), "a")
+        }
+        _ = take(.providerLost(interface), "a")
+        #expect(
+            machine.condition.error?.reason
+                == "2 times: It broke. 3 times: The interface wg0 was deleted from outside."
+        )
     }
 
     @Test mutating func `losses far apart never end a session`() {
@@ -271,6 +299,24 @@ import Testing
         #expect(machine.condition.status == .reasserting)
         #expect(machine.condition.reason == "Silence.")
         #expect(machine.condition.session == "a")
+        #expect(machine.stop(session: "a") == [.tearDown(session: "a")])
+    }
+
+    @Test mutating func `an adopted session whose provider is lost gets another one`() {
+        let effects = machine.recover(session: "a", fault, statusBefore: .connected, now: now)
+        #expect(effects == [.relaunch(session: "a")])
+        #expect(machine.condition.status == .reasserting && machine.condition.reason == "It broke. Because.")
+        _ = take(.relaunched(.success(state(.connecting, .handshakeSent))), "a")
+        #expect(machine.condition.status == .reasserting)
+        #expect(machine.stop(session: "a") == [.tearDown(session: "a")])
+    }
+
+    @Test mutating func `a session whose provider can't be asked stays until it is stopped or its provider ends`() {
+        machine.leave(session: "a", reason: "It speaks another version.")
+        #expect(machine.condition.status == .reasserting)
+        #expect(machine.condition.reason == "It speaks another version.")
+        #expect(machine.start(session: "b").session == "a")
+        #expect(take(.providerLost(fault), "a") == [.relaunch(session: "a")])
         #expect(machine.stop(session: "a") == [.tearDown(session: "a")])
     }
 

@@ -265,7 +265,8 @@ import Testing
         _ = try await tunnel.start(configuration)
         _ = try await witness.statuses(until: .disconnected)
         let error = try #require(await tunnel.view(of: configuration).lastDisconnectError)
-        #expect(error.message == "The tunnel's provider ended 5 times within 60 seconds.")
+        #expect(error.message == "The tunnel broke 5 times within 60 seconds, and is given up.")
+        #expect(error.reason?.hasPrefix("5 times: The tunnel's provider ended. Process ") == true)
         await tunnel.idle()
         #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
     }

@@ -11,8 +11,5 @@ final class TemporaryFolder {
         unsafe self.path = String(cString: path)
     }
 
-    deinit {
-        for name in (try? FileSystem.names(inFolder: path)) ?? [] { _ = unsafe unlink("\(path)/\(name)") }
-        _ = unsafe rmdir(path)
-    }
+    deinit { try? FolderRemoval.remove(path) }
 }

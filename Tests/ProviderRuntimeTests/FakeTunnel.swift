@@ -23,6 +23,8 @@ actor FakeTunnel: TunnelProvider {
     private(set) var calls: [String] = []
     private(set) var taken: [String: SharedDescriptor] = [:]
     private(set) var answers: [String] = []
+    private var isHanging = false
+    private var turns: [@Sendable () -> Void] = []
     private var session: String?
     private var phase = ProviderState.Phase.waiting
 
@@ -50,6 +52,17 @@ actor FakeTunnel: TunnelProvider {
 
     func settingsApplied(mtu: Int) throws(ControlError) { calls.append("applied \(mtu)") }
     func pathChanged() { calls.append("path") }
+    func roundTrip(_ done: @escaping @Sendable () -> Void) {
+        if isHanging { turns.append(done) } else { done() }
+    }
+
+    /// What carries the packets hangs, until `goOn`.
+    func hang() { isHanging = true }
+    func goOn() {
+        isHanging = false
+        for done in turns { done() }
+        turns = []
+    }
     func descriptors() -> [(label: String, descriptor: SharedDescriptor)] {
         taken.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }

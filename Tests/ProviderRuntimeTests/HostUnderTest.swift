@@ -83,16 +83,21 @@ final class HostUnderTest: Sendable {
         )
     }
 
-    func call(_ method: String, _ parameters: some Encodable & Sendable = NoParameters()) async throws {
-        let _: NoParameters = try await ask(method, parameters)
+    func call(
+        _ method: String,
+        _ parameters: some Encodable & Sendable = NoParameters(),
+        timeout: Interval? = nil
+    ) async throws {
+        let _: NoParameters = try await ask(method, parameters, timeout: timeout)
     }
 
     func ask<Reply: Decodable & Sendable>(
         _ method: String,
-        _ parameters: some Encodable & Sendable
+        _ parameters: some Encodable & Sendable,
+        timeout: Interval? = nil
     ) async throws -> Reply {
         let connection = try await connect()
-        return try await connection.call("\(ProviderCalls.interface).\(method)", parameters)
+        return try await connection.call("\(ProviderCalls.interface).\(method)", parameters, timeout: timeout)
     }
 
     private func connect() async throws -> VarlinkConnection {

@@ -48,6 +48,18 @@ struct ProviderHostTests {
         }
     }
 
+    @Test func `a ping is answered when what carries the packets has had its turn`() async throws {
+        try await withHost { host in
+            _ = try await host.attach(epoch: 1)
+            await host.tunnel.hang()
+            await #expect(throws: VarlinkClientError.timedOut) {
+                try await host.call("Ping", timeout: .milliseconds(100))
+            }
+            await host.tunnel.goOn()
+            try await host.call("Ping")
+        }
+    }
+
     @Test func `an attach that doesn't ask for more is told to`() async throws {
         try await withHost { host in
             let parameters = ProviderCalls.AttachParameters(version: 1, epoch: 1, nonce: "nonce")

@@ -4,17 +4,18 @@ import LinuxSystem
 struct BootMark {
     /// Where the last start left its mark: on a disk that survives.
     let path: String
-    /// What differs after every start of the machine or the container.
-    let present: String
+    private let present = Self.present()
 
-    init(path: String) {
-        self.path = path
+    init(path: String) { self.path = path }
+
+    /// What differs after every start of the machine or the container.
+    static func present() -> String {
         let boot = Self.text("/proc/sys/kernel/random/boot_id")
         // A container keeps the machine's boot id, but its first process is another one.
         let first = Self.text("/proc/1/stat").split(separator: ")").last?.split(separator: " ")
         // Field 22 (proc_pid_stat(5)), the start time; the first behind the name is field 3.
         let started = first.flatMap { $0.count > 19 ? String($0[19]) : nil } ?? ""
-        present = "\(boot.filter { !$0.isWhitespace }) \(started)\n"
+        return "\(boot.filter { !$0.isWhitespace }) \(started)\n"
     }
 
     var isFirstStart: Bool { Self.text(path) != present }

@@ -45,12 +45,12 @@ struct ProviderConnection: Sendable {
     }
 
     /// Takes control; the replies are the provider's states and requests, the first its present state.
-    func attach(epoch: UInt64, nonce: String) async throws -> ReplyStream {
+    func attach(epoch: UInt64, nonce: String, patience: Interval) async throws -> ReplyStream {
         do {
             return try await events.callMore(
                 "\(ProviderCalls.interface).Attach",
                 ProviderCalls.AttachParameters(version: ProviderCalls.version, epoch: epoch, nonce: nonce),
-                firstReplyTimeout: Self.patience
+                firstReplyTimeout: patience
             )
         } catch {
             throw Self.explained(error, "attach to it")
@@ -76,6 +76,18 @@ struct ProviderConnection: Sendable {
             )
         } catch {
             throw Self.explained(error, "have it answer \(method)")
+        }
+    }
+
+    /// Whether the provider answers a Ping in time; that it doesn't know the method is an answer too.
+    func answers(within patience: Interval) async -> Bool {
+        do {
+            let ping = "\(ProviderCalls.interface).Ping"
+            let _: NoParameters = try await calls.call(ping, timeout: patience)
+            return true
+        } catch {
+            // That the connection broke is told by its readers.
+            return error as? VarlinkClientError != .timedOut
         }
     }
 

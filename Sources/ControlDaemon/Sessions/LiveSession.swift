@@ -10,6 +10,8 @@ struct LiveSession: Sendable {
     /// Tells when the provider's process ends.
     var watch: DescriptorSource?
     var connection: ProviderConnection?
+    /// Tells that packets wait for the provider.
+    var workWatch: WorkWatch?
     /// Read what the provider sends.
     var readers: [Task<Void, Never>] = []
     /// Duplicates of what the provider works with, by label; a new provider gets them.
@@ -22,6 +24,8 @@ struct LiveSession: Sendable {
     var keptTimestamp: String?
     /// How the provider's process ended, once that was collected.
     var providerEnd: ProcessEnd?
+    /// Tells whether the kernel killed it for lack of memory.
+    var memoryKills: MemoryKills?
     /// Whether the interface was found switched off.
     var isInterfaceDown = false
     /// Requests of the provider's that are being answered.

@@ -13,6 +13,8 @@ struct SessionRecord: Codable, Sendable {
     /// The configuration that runs, with references in place of secrets.
     var configuration: Configuration
     var nonce: String
+    /// The start of the machine or the container in which it began, as `BootMark` has it.
+    var boot: String?
     /// When the session began.
     var started: Timestamp
     /// The status last told, and since when.
@@ -49,8 +51,12 @@ struct SessionRecord: Codable, Sendable {
         self.session = session
         self.configuration = configuration
         self.nonce = nonce
+        boot = BootMark.present()
         started = now
         status = .connecting
         since = now
     }
+
+    /// Whether it began since the machine, or the container, was started: else it ended with that.
+    var isOfThisBoot: Bool { boot == nil || boot == BootMark.present() }
 }

@@ -1,56 +1,104 @@
 import ControlAPI
 import Journal
 import LinuxSystem
+import NetworkTypes
 import VarlinkSocket
 
 /// What an earlier tunneld's session becomes when another one starts.
 extension Tunnel {
-    /// Goes on with a session whose provider lives, or undoes it.
+    /// How long a provider may take to answer a new tunneld, whose start waits for it.
+    private static let attachPatience = Interval.seconds(3)
+
+    /// Goes on with a session, with its provider or another one, or undoes it.
     func resume(_ record: SessionRecord) async {
         live = LiveSession(record: record)
         nextConfiguration = record.configuration
         live?.keptTimestamp = services.timestamps.timestamp(of: identifier)
         await services.store.pin(StoreContents.references(in: record.configuration), by: record.session)
+        // Whoever stopped it was told so.
+        guard record.status != .disconnecting else {
+            log.notice("\(record.configuration.name): ending the session that tunneld was ending.")
+            live?.provider = provider(of: record)
+            return await undo(record, nil)
+        }
         do {
             let state = try await takeControl(record)
-            if let interface = live?.interface { services.network.claim(interface) }
+            claimInterface()
             adopt(state, statusBefore: record.status, since: record.since)
             log.notice("\(record.configuration.name): went on with provider process \(record.process?.pid ?? 0).")
             await checkInterface()
         } catch {
-            log.error("\(record.configuration.name): the session can't be gone on with: \(error)")
-            await tearDown(record.session)
-            live = nil
-            noteFailure(error)
+            await goOn(record, after: error)
         }
     }
 
-    /// Takes what the provider handed over on attaching: it has by the time that it answers another call.
-    private func takeDescriptors() async throws {
-        guard let connection = live?.connection else { throw Self.sessionEnded }
-        _ = try await connection.call("Ping")
-        for message in await connection.descriptors.receiveWaiting() { keep(message) }
-    }
-
-    private func takeControl(_ record: SessionRecord) async throws(ControlError) -> ProviderState {
-        guard let user = record.user, let process = record.process?.identity, let descriptor = process.open() else {
-            throw ControlError(
-                .providerFailed,
-                "The tunnel of \(record.configuration.name) ended while tunneld didn't run.",
-                reason: "Its provider isn't there any more.",
-                remedy: "Start it again: \(TunnelctlCommand.text("up", record.configuration.name))."
+    /// What becomes of a session whose provider is gone, or can't be controlled.
+    private func goOn(_ record: SessionRecord, after error: ControlError) async {
+        let name = record.configuration.name
+        if error.name == .versionMismatch {
+            await live?.connection?.close()
+            live?.connection = nil
+            claimInterface()
+            log.warning("\(name): the provider runs on without being asked: \(error)")
+            let process = live?.provider.map { ", process \($0.identity.pid)," } ?? ""
+            leave(
+                reason: "Its provider\(process) runs on, but can't be asked. \(error.reason ?? error.message) "
+                    + "To have the installed one: \(TunnelctlCommand.text("down", name)), then up."
             )
+        } else if record.applied != nil, record.isOfThisBoot {
+            // Its routes stand, so that nothing leaks until the next provider is there.
+            log.warning("\(name): another provider is to go on with the session: \(error)")
+            claimInterface()
+            recover(error, statusBefore: record.status)
+        } else {
+            log.error("\(name): the session can't be gone on with: \(error)")
+            await undo(record, error)
         }
-        let provider = LaunchedProvider(
+    }
+
+    private func undo(_ record: SessionRecord, _ error: ControlError?) async {
+        await tearDown(record.session)
+        live = nil
+        noteEnd(error)
+    }
+
+    private func claimInterface() {
+        if let interface = live?.interface { services.network.claim(interface) }
+    }
+
+    private func provider(of record: SessionRecord) -> LaunchedProvider? {
+        guard let user = record.user, let process = record.process?.identity, let descriptor = process.open() else {
+            return nil
+        }
+        return LaunchedProvider(
             process: descriptor,
             identity: process,
             user: user,
             folder: services.launcher.folder(of: identifier)
         )
+    }
+
+    /// Takes what the provider handed over on attaching: it has by the time that it answers another call.
+    private func takeDescriptors() async throws {
+        guard let connection = live?.connection else { throw Self.sessionEnded }
+        guard await connection.answers(within: Self.statusPatience) else {
+            throw ControlError(.timedOut, "The tunnel's provider doesn't answer.")
+        }
+        for message in await connection.descriptors.receiveWaiting() { keep(message) }
+    }
+
+    private func takeControl(_ record: SessionRecord) async throws(ControlError) -> ProviderState {
+        guard let provider = provider(of: record) else {
+            throw ControlError(
+                .providerFailed,
+                "The tunnel's provider ended while tunneld didn't run.",
+                remedy: "Start it again: \(TunnelctlCommand.text("up", record.configuration.name))."
+            )
+        }
         live?.provider = provider
         watch(provider)
         do {
-            let state = try await attach(provider)
+            let state = try await attach(provider, patience: Self.attachPatience)
             guard state.phase == .ready, record.applied != nil else {
                 throw ControlError(
                     .providerFailed,

@@ -96,7 +96,7 @@ extension Tunnel {
         "The interface \(name) is down: it was switched off from outside. Switch it on: ip link set \(name.shellQuoted) up."
     }
 
-    private static func interfaceIsGone(_ name: String) -> ControlError {
+    static func interfaceIsGone(_ name: String) -> ControlError {
         ControlError(
             .providerFailed,
             "The interface \(name) was deleted from outside.",

@@ -1,5 +1,7 @@
 import ControlAPI
 import EventLoop
+import Glibc
+import HostNetwork
 import Journal
 import LinuxSystem
 import NetworkTypes
@@ -18,6 +20,7 @@ extension Tunnel {
         }
         live?.watch?.cancel()
         live?.watch = source
+        live?.memoryKills = MemoryKills(ofProcess: provider.identity.pid)
         source.resume()
     }
 
@@ -26,6 +29,16 @@ extension Tunnel {
         live?.watch = nil
         guard live?.provider?.identity == provider.identity else { return }
         let error = endOfProvider(after: nil) ?? ControlError(.providerFailed, "The tunnel's provider ended.")
+        Task { await self.providerEnded(provider, error, session) }
+    }
+
+    /// A provider ends with its device, and mostly says so; the kernel says it for certain.
+    private func providerEnded(_ provider: LaunchedProvider, _ error: ControlError, _ session: String) async {
+        var error = error
+        if let interface = live?.interface, await services.network.state(of: interface) == .gone {
+            error = Self.interfaceIsGone(interface.name)
+        }
+        guard live?.provider?.identity == provider.identity else { return }
         log.warning("\(error.message) \(error.reason ?? "")")
         take(.providerLost(error), of: session)
     }
@@ -41,10 +54,19 @@ extension Tunnel {
         if end != .unknown { live?.providerEnd = end }
         if let told = live?.state?.error { return told }
         if let error, error.name != .providerFailed { return error }
+        let known = live?.providerEnd ?? end
+        if known == .signalled(SIGKILL) || known == .unknown, let kills = live?.memoryKills, kills.count > 0 {
+            return ControlError(
+                .providerFailed,
+                "The tunnel's provider was killed for lack of memory.",
+                reason: "Process \(process.pid) had reached the limit of its control group, or the machine its own.",
+                remedy: "Give it more memory: MemoryMax= of the unit, or memory.max of the control group."
+            )
+        }
         return ControlError(
             .providerFailed,
             "The tunnel's provider ended.",
-            reason: "Process \(process.pid) \(live?.providerEnd ?? end).",
+            reason: "Process \(process.pid) \(known).",
             remedy: "Its last words are in the log: journalctl -t tunneld."
         )
     }
@@ -103,7 +125,8 @@ extension Tunnel {
             let kept = try services.timestamps.keep(timestamp, of: identifier, known: known)
             live?.keptTimestamp = kept
         } catch {
-            log.warning("The last timestamp can't be kept, going on: \(error)")
+            if timestamp > known ?? "" { live?.keptTimestamp = timestamp }
+            log.warning("The last timestamp can't be kept on disk, going on: \(error)")
         }
     }
 
@@ -121,7 +144,7 @@ extension Tunnel {
                 supplied = ProviderCalls.SupplyParameters(request: request.number, error: error)
             }
             do {
-                _ = try await connection.call("Supply", supplied)
+                _ = try await self.ask("Supply", supplied, timeout: Self.statusPatience, over: connection)
                 // The rules for what comes back from outside name the port.
                 if supplied.listenPort != nil { try await self.putInForce(nil) }
             } catch {
@@ -150,6 +173,7 @@ extension Tunnel {
             }
             live?.record.listenPort = sockets.port
             for (label, descriptor) in sockets.labelled { live?.descriptors[label] = descriptor }
+            watchWorkAnew()
             try? saveRecord()
             return ProviderCalls.SupplyParameters(
                 request: request.number,

@@ -9,7 +9,8 @@ import NetworkTypes
 extension Tunnel {
     /// Starts a provider that goes on with the old one's descriptors: same interface, same port, same routes.
     ///
-    /// Where the interface is gone it is made anew, and the counters begin anew with it.
+    /// Where the interface is gone it is made anew, and the counters begin anew with it; the sockets too, where provider and
+    /// tunneld ended together.
     func relaunch(_ session: String) async throws {
         guard let old = live?.record else { throw Self.sessionEnded }
         step = "end the old provider"
@@ -24,6 +25,7 @@ extension Tunnel {
         let state = live?.state
         try await launch(user: old.user)
         let isNew = try await replaceInterfaceIfGone()
+        try replaceSocketsIfGone()
         guard var labelled = live?.descriptors else { throw Self.sessionEnded }
         labelled[DescriptorLabel.secrets] = secrets
         if isNew { labelled[DescriptorLabel.tunNode] = try services.network.openNode() }
@@ -35,6 +37,22 @@ extension Tunnel {
         if isNew { try await receiveTun() }
         try await applySettings(settings)
         readDescriptors()
+    }
+
+    /// Opens the sockets that nobody holds any more, with the same port if it is to be had.
+    private func replaceSocketsIfGone() throws {
+        guard let live else { throw Self.sessionEnded }
+        if live.descriptors[DescriptorLabel.udp4] == nil, live.descriptors[DescriptorLabel.udp6] == nil {
+            let sockets = try openSockets(preferring: live.record.listenPort)
+            self.live?.descriptors.merge(sockets) { $1 }
+        }
+        // Where it could not be made at the start, that was told.
+        guard live.descriptors[DescriptorLabel.wg] == nil, let old = live.record.wgSocket,
+            let interface = live.record.interface
+        else { return }
+        WGSocket.remove(old)
+        let socket = makeWGSocket(interface)
+        self.live?.descriptors[DescriptorLabel.wg] = socket
     }
 
     // MARK: Another configuration
@@ -82,13 +100,15 @@ extension Tunnel {
         let references = StoreContents.references(in: configuration)
         let secrets = try services.keychain.sealedBundle(of: references, ownedBy: configuration.owner.user)
         try await connection.send([DescriptorLabel.secrets: secrets])
-        let reply = try await connection.call(
+        let reply = try await ask(
             "UpdateConfiguration",
             ProviderCalls.UpdateParameters(
                 configuration: provider.configuration,
                 descriptors: [DescriptorLabel.secrets]
             ),
-            as: ProviderCalls.SettingsReply.self
+            as: ProviderCalls.SettingsReply.self,
+            timeout: ProviderConnection.patience,
+            over: connection
         )
         try await applySettings(reply.settings)
         guard self.live?.session == live.session else { throw Self.sessionEnded }
@@ -101,6 +121,6 @@ extension Tunnel {
     /// The network changed: what waits is tried at once.
     package func pathChanged() async {
         guard isReady, let connection = live?.connection else { return }
-        _ = try? await connection.call("PathChanged")
+        _ = try? await ask("PathChanged", timeout: Self.statusPatience, over: connection)
     }
 }

@@ -86,12 +86,16 @@ extension Tunnel {
     ///
     /// - Returns: its state.
     @discardableResult
-    func attach(_ launched: LaunchedProvider) async throws -> ProviderState {
+    func attach(
+        _ launched: LaunchedProvider,
+        patience: Interval = ProviderConnection.patience
+    ) async throws -> ProviderState {
         step = "attach to the provider"
         guard let session = live?.session, let nonce = live?.record.nonce else { throw Self.sessionEnded }
         let connection = try await ProviderConnection.open(launched)
         live?.connection = connection
-        let replies = try await connection.attach(epoch: services.epoch, nonce: nonce).makeAsyncIterator()
+        let replies = try await connection.attach(epoch: services.epoch, nonce: nonce, patience: patience)
+            .makeAsyncIterator()
         guard let first = try await next(replies), let state = first.state else {
             throw ControlError(.providerFailed, "The tunnel's provider doesn't say what it does.")
         }
@@ -117,7 +121,9 @@ extension Tunnel {
         guard let live, let connection = live.connection, let provider = configuration.provider,
             let interface = live.interface
         else { throw Self.sessionEnded }
-        self.live?.keptTimestamp = services.timestamps.timestamp(of: identifier)
+        // What couldn't be written counts all the same.
+        let kept = [services.timestamps.timestamp(of: identifier), live.keptTimestamp].compactMap(\.self).max()
+        self.live?.keptTimestamp = kept
         try await connection.send(labelled)
         let parameters = ProviderCalls.StartParameters(
             identifier: identifier,
@@ -125,7 +131,7 @@ extension Tunnel {
             session: live.session,
             interface: interface.name,
             configuration: provider.configuration,
-            lastTimestamp: self.live?.keptTimestamp,
+            lastTimestamp: kept,
             descriptors: labelled.keys.sorted(),
             listenPort: live.record.listenPort ?? 0,
             endpointHints: live.endpointHints.isEmpty ? nil : live.endpointHints,
@@ -161,6 +167,7 @@ extension Tunnel {
         let label = String(decoding: message.label, as: UTF8.self)
         guard Self.keptLabels.contains(label), let descriptor = message.descriptors.first else { return }
         live?.descriptors[label] = descriptor
+        if label != DescriptorLabel.changes { watchWorkAnew() }
     }
 
     // MARK: Interface and sockets
@@ -185,18 +192,20 @@ extension Tunnel {
         return interface
     }
 
-    private func openSockets() throws -> [String: SharedDescriptor] {
+    /// - Parameter preferred: the port that peers know; another one is better than none.
+    func openSockets(preferring preferred: Int? = nil) throws -> [String: SharedDescriptor] {
         step = "open the outer sockets"
         // By convention, since the sockets are there before the provider has read its configuration.
-        let port = try configuration().provider?.configuration["listenPort"]?.integer ?? 0
-        let sockets = try services.network.openSockets(port: Int(port))
+        let port = Int(try configuration().provider?.configuration["listenPort"]?.integer ?? 0)
+        let same = preferred.flatMap { try? services.network.openSockets(port: $0) }
+        let sockets = try same ?? services.network.openSockets(port: port)
         live?.record.listenPort = sockets.port
-        if let note = sockets.note { live?.record.notes.append(note) }
+        if let note = sockets.note, live?.record.notes.contains(note) == false { live?.record.notes.append(note) }
         return sockets.labelled
     }
 
     /// The socket for `wg`; without it the tunnel works all the same, and says so.
-    private func makeWGSocket(_ interface: String) -> SharedDescriptor? {
+    func makeWGSocket(_ interface: String) -> SharedDescriptor? {
         step = "make the wg socket"
         do throws(UnixListenerError) {
             let (descriptor, record) = try WGSocket.make(interface: interface, in: services.wgFolder)

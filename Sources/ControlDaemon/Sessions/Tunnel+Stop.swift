@@ -45,6 +45,7 @@ extension Tunnel {
     ///
     /// - Parameter graceful: whether it gets a chance to end by itself.
     func endProvider(graceful: Bool) async {
+        endWorkWatch()
         guard let provider = live?.provider else { return }
         live?.watch?.cancel()
         live?.watch = nil

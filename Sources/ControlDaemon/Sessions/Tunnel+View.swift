@@ -22,10 +22,11 @@ extension Tunnel {
             let process = live?.provider?.identity
             let isKnownSilent = silence.map { $0.process == process && Instant.now() < $0.at + Self.justNow } ?? false
             do {
-                state = try await connection.call(
+                state = try await ask(
                     "Status",
                     as: ProviderCalls.StatusReply.self,
-                    timeout: isKnownSilent ? Self.shortPatience : Self.statusPatience
+                    timeout: isKnownSilent ? Self.shortPatience : Self.statusPatience,
+                    over: connection
                 ).state
                 silence = nil
             } catch {

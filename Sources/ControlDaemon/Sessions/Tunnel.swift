@@ -115,6 +115,7 @@ package actor Tunnel {
         let live = self.live
         self.live = nil
         live?.watch?.cancel()
+        live?.workWatch?.cancel()
         for reader in live?.readers ?? [] { reader.cancel() }
         await live?.connection?.close()
     }
@@ -128,11 +129,25 @@ package actor Tunnel {
         machine.adopt(session: live.session, state, statusBefore: statusBefore)
         if machine.condition.status != statusBefore { self.since = .now() }
         tell(isNews: machine.condition.status != statusBefore)
+        watchWork()
     }
 
-    /// Keeps why a session of an earlier tunneld is over.
-    func noteFailure(_ error: ControlError) {
-        machine.fail(error)
+    /// Goes on with a session whose provider is lost: another one takes its place.
+    func recover(_ error: ControlError, statusBefore: TunnelStatus) {
+        guard let live else { return }
+        carryOut(machine.recover(session: live.session, error, statusBefore: statusBefore, now: .now()))
+    }
+
+    /// Shows a session whose provider runs and can't be asked.
+    func leave(reason: String) {
+        guard let live else { return }
+        machine.leave(session: live.session, reason: reason)
+        tellChange()
+    }
+
+    /// Keeps why a session of an earlier tunneld is over; nil: it was stopped.
+    func noteEnd(_ error: ControlError?) {
+        if let error { machine.fail(error) }
         since = .now()
         tell(isNews: true)
     }
@@ -146,6 +161,7 @@ package actor Tunnel {
 
     private func carryOut(_ effects: [TunnelMachine.Effect]) {
         tellChange()
+        watchWork()
         for effect in effects {
             switch effect {
             case .bringUp(let session): beginBringUp(session)
@@ -279,7 +295,8 @@ package actor Tunnel {
     }
 
     private func keepStatus(_ status: TunnelStatus) {
-        guard live?.record.process != nil, let since else { return }
+        // That a session was to end must be known before anything of it is undone: nobody shall go on with it.
+        guard live?.record.process != nil || status == .disconnecting, let since else { return }
         live?.record.status = status
         live?.record.since = since
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }

@@ -53,6 +53,12 @@ package struct TunnelMachine: Sendable {
         }
     }
 
+    /// A provider or an interface that was lost.
+    private struct Loss {
+        let time: Instant
+        let message: String
+    }
+
     /// What clients see of it.
     package struct Condition: Equatable, Sendable {
         package var status = TunnelStatus.disconnected
@@ -73,7 +79,7 @@ package struct TunnelMachine: Sendable {
 
     package private(set) var phase = Phase.idle
     package private(set) var condition = Condition()
-    private var losses: [Instant] = []
+    private var losses: [Loss] = []
     /// Whether a peer has answered in this session: from then on, waiting for one is reasserting.
     private var wasConnected = false
     /// What the provider told last.
@@ -124,6 +130,34 @@ package struct TunnelMachine: Sendable {
         condition.session = session
         condition.error = nil
         show(state)
+    }
+
+    /// Goes on with a session that an earlier tunneld began, and whose provider is lost.
+    package mutating func recover(
+        session: String,
+        _ error: ControlError,
+        statusBefore: TunnelStatus,
+        now: Instant
+    ) -> [Effect] {
+        guard phase == .idle else { return [] }
+        wasConnected = statusBefore == .connected || statusBefore == .reasserting
+        condition.session = session
+        condition.error = nil
+        return lost(session, error, now)
+    }
+
+    /// Goes on with a session whose provider runs, but can't be asked.
+    ///
+    /// - Parameter reason: why, and what to do.
+    package mutating func leave(session: String, reason: String) {
+        guard phase == .idle else { return }
+        wasConnected = true
+        phase = .ready(session: session)
+        condition.session = session
+        condition.error = nil
+        condition.status = .reasserting
+        condition.stage = .settingsApplied
+        condition.reason = reason
     }
 
     /// Notes that an earlier tunneld's session could not be gone on with.
@@ -228,8 +262,8 @@ package struct TunnelMachine: Sendable {
 
     /// The first new provider comes at once, the next ones later, and at last none.
     private mutating func lost(_ session: String, _ error: ControlError, _ now: Instant) -> [Effect] {
-        losses = losses.filter { now - $0 < Self.lossPeriod } + [now]
-        guard losses.count < Self.lossLimit else { return end(session, error: Self.gaveUp(losses.count, error)) }
+        losses = losses.filter { now - $0.time < Self.lossPeriod } + [Loss(time: now, message: error.message)]
+        guard losses.count < Self.lossLimit else { return end(session, error: gaveUp(error)) }
         phase = .recovering(session: session)
         interfaceProblem = nil
         condition.status = .reasserting
@@ -261,11 +295,18 @@ package struct TunnelMachine: Sendable {
         )
     }
 
-    private static func gaveUp(_ count: Int, _ last: ControlError) -> ControlError {
-        ControlError(
+    /// What was lost, each once, with how often.
+    private func gaveUp(_ last: ControlError) -> ControlError {
+        var messages: [String] = []
+        for loss in losses where !messages.contains(loss.message) { messages.append(loss.message) }
+        let counted = messages.map { message in
+            let count = losses.count { $0.message == message }
+            return "\(count == 1 ? "Once" : "\(count) times"): \(message)"
+        }
+        return ControlError(
             last.name,
-            "The tunnel's provider ended \(count) times within \(Int(lossPeriod.inSeconds)) seconds.",
-            reason: [last.message, last.reason].compactMap(\.self).joined(separator: " "),
+            "The tunnel broke \(losses.count) times within \(Int(Self.lossPeriod.inSeconds)) seconds, and is given up.",
+            reason: (counted + [last.reason].compactMap(\.self)).joined(separator: " "),
             remedy: last.remedy ?? "Look into the log: journalctl -t tunneld."
         )
     }

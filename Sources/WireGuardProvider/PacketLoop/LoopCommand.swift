@@ -33,4 +33,6 @@ package enum LoopCommand: Sendable {
     ///
     /// Where one can't be used, `LoopNotice.socketFailed` tells why, and it is done without.
     case setSockets(v4: SharedDescriptor?, v6: SharedDescriptor?)
+    /// Calls a function, to show that the loop has its turn; not for packets.
+    case answer(@Sendable () -> Void)
 }

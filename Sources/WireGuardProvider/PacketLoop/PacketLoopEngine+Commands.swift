@@ -34,6 +34,8 @@ extension PacketLoopEngine {
         case .setSockets(let v4, let v6):
             self.v4 = exchange(self.v4, for: v4, Token.v4, epoll)
             self.v6 = exchange(self.v6, for: v6, Token.v6, epoll)
+        case .answer(let done):
+            done()
         }
     }
 
