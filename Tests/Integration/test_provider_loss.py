@@ -11,7 +11,7 @@ import time
 import unittest
 from pathlib import Path
 
-from lab import SLACK, Lab, WireGuardGo, conf, context_switches, genkey, ping, pubkey, wait_for
+from lab import SLACK, Lab, WireGuardGo, conf, context_switches, genkey, ping, pubkey, run, wait_for
 
 _libc = ctypes.CDLL(None, use_errno=True)
 MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
@@ -328,14 +328,15 @@ class ProviderLoss(unittest.TestCase):
         # What was sent last is a year ahead of the clock, as if the clock had been put back since.
         path = self.daemon.state / "timestamps" / before["identifier"]
         sent = path.read_text()
-        path.write_text(f"{int(sent[:16], 16) + 31_536_000:016x}{sent[16:]}")
+        latest = f"{int(sent[:16], 16) + 31_536_000:016x}{sent[16:]}"
+        path.write_text(latest)
         for _ in range(2):
             # The first provider tells the peer that time; only one that goes on from there is heard by it again.
             status = self.daemon.status("home")
             seen = len(self.events.all())
             os.kill(status["providerProcess"], signal.SIGKILL)
             self.replaced(status, seen)
-        self.assertGreater(path.read_text(), sent[:15])
+            latest = wait_for("a later timestamp", lambda: (now := path.read_text()) > latest and now, 2 * SLACK)
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)
 
     def test_packets_meanwhile_wait_in_the_devices_queue_or_are_counted(self):
@@ -437,6 +438,39 @@ def remove(group):
     except OSError:
         return False
     return True
+
+
+class FullDisk(unittest.TestCase):
+    def test_a_disk_that_can_take_nothing_more_costs_no_tunnel(self):
+        with Lab("disk") as lab:
+            a, b = lab.pair()
+            daemon, private, peer = lab.tunneld(a, start=False), genkey(), WireGuardGo(lab, b)
+            daemon.prefix = ["unshare", "--mount", "sh", "-c",
+                             f"mount -t tmpfs -o size=1m,mode=700 none {daemon.state} && exec \"$0\" \"$@\""]
+            daemon.start()
+            daemon.prefix = []
+
+            def inside(*command):
+                run("nsenter", f"--target={daemon.pid}", "--mount", *command)
+
+            peer.peer(pubkey(private), "10.20.0.1/32")
+            peer.address("10.20.0.2/24")
+            daemon.import_text("home", conf(private, ["10.20.0.1/24"], [
+                {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
+            daemon.ctl("up", "home")
+            inside("sh", "-c", f"cat /dev/zero > {daemon.state}/filler 2>/dev/null || true")
+            for _ in range(2):
+                before = daemon.status("home")
+                os.kill(before["providerProcess"], signal.SIGKILL)
+                after = wait_for("another provider", lambda: (s := daemon.status("home"))["status"] == "connected"
+                                 and s["providerProcess"] != before["providerProcess"] and s, 2 * SLACK)
+                self.assertEqual(after["session"], before["session"])
+            self.assertEqual(ping(a, "10.20.0.2"), 3)
+            daemon.wait_for_text("The last timestamp can't be kept on disk, going on:")
+            self.assertIn("No space left on device", daemon.process.log_path.read_text())
+            daemon.ctl("down", "home")
+            inside("rm", f"{daemon.state}/filler")
+            daemon.ctl("up", "home")
 
 
 class BothDie(unittest.TestCase):
