@@ -34,6 +34,10 @@ struct WatchCommand {
     static func line(_ event: SessionsCalls.Event) -> StyledText? {
         guard event.kind != .ready else { return nil }
         let time = StyledText(QuantityText.time(event.time), .dim)
+        if event.kind == .resynchronise {
+            let lost = event.lost ?? 0
+            return "\(time)  \(lost == 1 ? "1 event was" : "\(lost) events were") missed; the present state follows"
+        }
         let name = StyledText(event.name ?? event.identifier ?? "?", .bold)
         if event.kind == .configuration {
             let removed = event.status == .invalid

@@ -139,12 +139,12 @@ extension ConfigurationsCalls {
         package var sequence: Int
         package var time: Timestamp
         package var kind: Kind
-        /// Null only for `ready`.
+        /// Null only for `ready` and `resynchronise`.
         package var identifier: String?
-        /// As it is stored now; null for `removed` and `ready`.
+        /// As it is stored now; null for `removed`, `ready` and `resynchronise`.
         package var configuration: Configuration?
 
-        package enum Kind: String, Codable, Sendable { case present, ready, changed, removed }
+        package enum Kind: String, Codable, Sendable { case present, ready, changed, removed, resynchronise }
 
         package init(sequence: Int, time: Timestamp, kind: Kind, identifier: String?, configuration: Configuration?) {
             self.sequence = sequence

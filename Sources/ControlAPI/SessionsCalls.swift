@@ -90,19 +90,24 @@ package enum SessionsCalls {
         package var sequence: Int
         package var time: Timestamp
         package var kind: Kind
-        /// Null only for `ready`.
+        /// Null only for `ready` and `resynchronise`.
         package var identifier: String?
         package var name: String?
         package var status: TunnelStatus?
         package var reason: String?
         package var error: ControlError?
         package var snapshot: SessionView?
+        /// `resynchronise`: how many events were lost.
+        package var lost: Int?
 
         package enum Kind: String, Codable, Sendable {
             /// The present state, at the start of a monitor.
             case present
             /// The present state is told whole; what follows is news.
             case ready
+            /// The monitor was too slow, and events were lost; `present` for each tunnel and `ready` follow, as at the start,
+            /// and what isn't among them is no more.
+            case resynchronise
             /// The status, or how far a start has come, changed.
             case status
             /// A configuration was saved, changed or removed.
@@ -130,12 +135,28 @@ package enum SessionsCalls {
             self.error = error
             self.snapshot = snapshot
         }
+
+        /// An event of no tunnel.
+        package init(_ kind: Kind, lost: Int? = nil, sequence: Int, at time: Timestamp) {
+            self.init(
+                sequence: sequence,
+                time: time,
+                kind: kind,
+                identifier: nil,
+                name: nil,
+                status: nil,
+                reason: nil,
+                error: nil,
+                snapshot: nil
+            )
+            self.lost = lost
+        }
     }
 }
 
 extension SessionsCalls.Event {
     private enum CodingKeys: String, CodingKey {
-        case sequence, time, kind, identifier, name, status, reason, error, snapshot
+        case sequence, time, kind, identifier, name, status, reason, error, snapshot, lost
     }
 
     /// Every key stands in the document, `null` where there is nothing to say.
@@ -150,5 +171,6 @@ extension SessionsCalls.Event {
         try c.encode(reason, forKey: .reason)
         try c.encode(error, forKey: .error)
         try c.encode(snapshot, forKey: .snapshot)
+        try c.encode(lost, forKey: .lost)
     }
 }

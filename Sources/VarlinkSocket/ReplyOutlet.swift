@@ -20,12 +20,17 @@ final class ReplyOutlet: Sendable {
         case overflow
     }
 
+    private struct Waiter {
+        let level: Int
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
     private struct State {
         var isOpen = true
         var queuedBytes = 0
         var nextToken: UInt64 = 0
         var closeHandlers: [@Sendable () -> Void] = []
-        var waiters: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var waiters: [UInt64: Waiter] = [:]
     }
 
     private let limit: Int
@@ -76,13 +81,15 @@ final class ReplyOutlet: Sendable {
 
     /// Bytes have gone to the kernel.
     func sent(_ count: Int) {
-        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+        let waiters = state.withLock { state -> [Waiter] in
             state.queuedBytes -= count
-            guard state.queuedBytes <= lowWater, !state.waiters.isEmpty else { return [] }
-            defer { state.waiters = [:] }
-            return Array(state.waiters.values)
+            guard !state.waiters.isEmpty else { return [] }
+            let left = state.queuedBytes
+            let done = state.waiters.filter { left <= $0.value.level }
+            for token in done.keys { state.waiters[token] = nil }
+            return Array(done.values)
         }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.continuation.resume() }
     }
 
     /// The caller is gone.
@@ -96,7 +103,7 @@ final class ReplyOutlet: Sendable {
             return (state.closeHandlers, Array(state.waiters.values))
         }
         for handler in handlers { handler() }
-        for waiter in waiters { waiter.resume() }
+        for waiter in waiters { waiter.continuation.resume() }
     }
 
     func onClose(_ body: @escaping @Sendable () -> Void) {
@@ -110,7 +117,9 @@ final class ReplyOutlet: Sendable {
     /// The call has ended: its handlers must not outlive it.
     func forgetCloseHandlers() { state.withLock { $0.closeHandlers = [] } }
 
-    func drained() async {
+    /// - Parameter level: bytes that may still wait; nil: `lowWater`.
+    func drained(to level: Int? = nil) async {
+        let level = level ?? lowWater
         let token = state.withLock { state in
             state.nextToken += 1
             return state.nextToken
@@ -118,14 +127,14 @@ final class ReplyOutlet: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let isDone = state.withLock { state in
-                    if Task.isCancelled || !state.isOpen || state.queuedBytes <= lowWater { return true }
-                    state.waiters[token] = continuation
+                    if Task.isCancelled || !state.isOpen || state.queuedBytes <= level { return true }
+                    state.waiters[token] = Waiter(level: level, continuation: continuation)
                     return false
                 }
                 if isDone { continuation.resume() }
             }
         } onCancel: {
-            state.withLock { $0.waiters.removeValue(forKey: token) }?.resume()
+            state.withLock { $0.waiters.removeValue(forKey: token) }?.continuation.resume()
         }
     }
 }

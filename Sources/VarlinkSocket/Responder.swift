@@ -1,6 +1,6 @@
 package import LinuxSystem
 import Synchronization
-import VarlinkCore
+package import VarlinkCore
 
 /// Nobody takes replies to this call any more.
 package struct CallerGone: Error, Equatable, Sendable, CustomStringConvertible {
@@ -46,6 +46,11 @@ package final class Responder: Sendable {
         try answer(VarlinkReply(parameters, continues: true), descriptors)
     }
 
+    /// Sends a reply that was encoded before, for several callers.
+    ///
+    /// - Throws: as `send` of a value.
+    package func send(_ reply: VarlinkReply) throws { try answer(reply) }
+
     /// Sends an error as the last reply; does nothing if that was sent already.
     package func fail(_ error: any Error) {
         let told: VarlinkError =
@@ -65,7 +70,9 @@ package final class Responder: Sendable {
     package var isConnected: Bool { outlet.isOpen }
 
     /// Waits until the caller has read most of what was sent, or is gone, or the task is cancelled.
-    package func drained() async { await outlet.drained() }
+    ///
+    /// - Parameter level: how many bytes may still wait for it; nil: half of what the server's limit pauses at.
+    package func drained(to level: Int? = nil) async { await outlet.drained(to: level) }
 
     /// Calls a function once when the caller goes away; at once if it has.
     ///

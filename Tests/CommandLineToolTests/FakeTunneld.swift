@@ -140,23 +140,27 @@ final class FakeTunneld: Sendable {
         }
     }
 
+    /// Tells the monitors that they missed events, and the present state.
+    func resynchronise(lost: Int) throws {
+        try state.withLock { state in
+            for monitor in state.monitors {
+                let sequence = state.sequence
+                let gap = SessionsCalls.Event(.resynchronise, lost: lost, sequence: sequence, at: Samples.now)
+                try monitor.responder.send(gap)
+                for view in state.sessions where monitor.identifier == nil || view.identifier == monitor.identifier {
+                    try monitor.responder.send(Self.event(.present, view, sequence, error: nil))
+                }
+                try monitor.responder.send(SessionsCalls.Event(.ready, sequence: sequence, at: Samples.now))
+            }
+        }
+    }
+
     func monitor(_ identifier: String?, _ responder: Responder) throws {
         try state.withLock { state in
             for view in state.sessions where identifier == nil || view.identifier == identifier {
                 try responder.send(Self.event(.present, view, state.sequence, error: nil))
             }
-            let ready = SessionsCalls.Event(
-                sequence: state.sequence,
-                time: Samples.now,
-                kind: .ready,
-                identifier: nil,
-                name: nil,
-                status: nil,
-                reason: nil,
-                error: nil,
-                snapshot: nil
-            )
-            try responder.send(ready)
+            try responder.send(SessionsCalls.Event(.ready, sequence: state.sequence, at: Samples.now))
             state.monitors.append((identifier, responder))
         }
     }

@@ -69,6 +69,40 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `what was missed is told by its number, and the present state after it`() async throws {
+        let fake = try await FakeTunneld()
+        fake.update { $0.sessions = [Samples.down()] }
+        let (interruptions, continuation) = AsyncStream<Void>.makeStream()
+        let output = CapturedText()
+        async let ran = Ran.tunnelctl("watch", socket: fake.socket, interruptions: interruptions, output: output)
+        #expect(await eventually { output.text.contains("home: disconnected") })
+        fake.update { $0.sessions = [Samples.connected()] }
+        try fake.resynchronise(lost: 12)
+        #expect(await eventually { output.text.contains("home: connected") })
+        continuation.yield()
+        #expect(await ran.code == .done)
+        let lines = output.text.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines[1].hasSuffix("  12 events were missed; the present state follows"))
+        await fake.stop()
+    }
+
+    @Test func `an up whose news were missed goes on from the present state`() async throws {
+        let fake = try await FakeTunneld()
+        fake.update {
+            $0.sessions = [Samples.down()]
+            $0.onStart = { fake, identifier in
+                fake.update { $0.sessions = [Samples.connected()] }
+                try? fake.resynchronise(lost: 300)
+                return SessionsCalls.StartReply(session: Samples.connected().session ?? "", alreadyRunning: false)
+            }
+        }
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .done)
+        #expect(ran.output.contains("home: connected"))
+        await fake.stop()
+    }
+
     @Test func `a tunneld that went away is told, and waited for`() async throws {
         let fake = try await FakeTunneld()
         fake.update { $0.sessions = [Samples.connected()] }

@@ -45,11 +45,11 @@ import Testing
         let witness = Witness(bench.hub)
         _ = try await tunnel.start(configuration)
         _ = try await witness.statuses(until: .connected)
-        let last = bench.hub.subscribe { _, _ in true }.sequence
+        let last = bench.hub.subscribe { _, _ in true }.start.sequence
         await tunnel.abandon()
         // The tasks that the closing woke come before this one in the tunnel's queue.
         await tunnel.abandon()
-        #expect(bench.hub.subscribe { _, _ in true }.sequence == last)
+        #expect(bench.hub.subscribe { _, _ in true }.start.sequence == last)
         #expect(try bench.journal.records().records.map(\.status) == [.connected])
 
         let tunnels = Tunnels(bench.services(epoch: 2))

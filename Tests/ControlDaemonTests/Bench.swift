@@ -138,7 +138,7 @@ final class Bench: Sendable {
 /// The events of a bench, one after the other.
 struct Witness {
     private let hub: EventHub
-    private let subscription: EventHub.Subscription
+    private let subscription: EventSubscription
 
     init(_ hub: EventHub) {
         self.hub = hub
@@ -167,7 +167,7 @@ struct Witness {
             hub.unsubscribe(subscription)
         }
         defer { limit.cancel() }
-        for await event in subscription.events where fits(event) { return event }
+        while case .event(let shared)? = await subscription.next() { if fits(shared.event) { return shared.event } }
         throw Timeout()
     }
 

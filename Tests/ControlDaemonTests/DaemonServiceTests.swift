@@ -1,8 +1,11 @@
 import ControlAPI
+import Dispatch
 import FoundationEssentials
+import Glibc
 import Journal
 import LinuxSystem
 import NetworkTypes
+import TestSupport
 import Testing
 import VarlinkCore
 import VarlinkSocket
@@ -182,6 +185,53 @@ import VarlinkSocket
         await tunnels.existing(saved.identifier)?.idle()
     }
 
+    @Test func `a monitor that doesn't read is told what it missed, with the present state, and then goes on`()
+        async throws
+    {
+        let client = try await connect()
+        let saved: ConfigurationsCalls.SaveReply = try await save(client, provider(["keyReference": "new:key"]))
+        let (here, there) = try UnixSocket.pair(.stream)
+        let server = VarlinkServer(service)
+        await server.serve(there)
+        let call = VarlinkCall(
+            method: "org.tunneld.Sessions.Monitor",
+            parameters: try VarlinkJSON.encode(SessionsCalls.StatusParameters()),
+            replyMode: .more
+        )
+        try unsafe AtomicFile.writeAll((call.encoded() + [0]).span.bytes, to: here.raw)
+        let monitoring = await eventually { bench.hub.hasSubscribers }
+        try #require(monitoring)
+        let before = bench.hub.subscribe { _, _ in true }.start.sequence
+        let count = 3000
+        for number in 1...count { publish(saved.identifier, "\(number)") }
+        var events = try await EventReader(here).read {
+            $0.kind == .ready && $1.count(where: { $0.kind == .ready }) == 2
+        }
+        #expect(events.prefix(2).map(\.kind) == [.present, .ready])
+        let told = events.dropFirst(2).prefix { $0.kind == .status }
+        #expect(told.map(\.sequence) == Array(before + 1...before + told.count))
+        let gap = events[2 + told.count]
+        #expect(gap.kind == .resynchronise && gap.lost == count - told.count)
+        #expect(told.count >= EventQueue.limit && gap.sequence == before + count)
+        let present = events[3 + told.count]
+        #expect(present.kind == .present && present.reason == "\(count)" && present.sequence == gap.sequence)
+        #expect(events.count == 5 + told.count)
+        publish(saved.identifier, "last")
+        events = try await EventReader(here).read { event, _ in event.reason == "last" }
+        #expect(events.map(\.sequence) == [before + count + 1])
+        await server.stop()
+    }
+
+    private func publish(_ identifier: String, _ reason: String) {
+        bench.hub.publish(
+            .status,
+            identifier,
+            .init(owner: .init(user: 0), name: "home", status: .connecting, reason: reason),
+            snapshot: nil,
+            at: .now()
+        )
+    }
+
     @Test func `secrets are revealed in a memfd, to root`() async throws {
         let client = try await connect()
         let saved: ConfigurationsCalls.SaveReply = try await save(client, provider(["keyReference": "new:key"]))
@@ -281,5 +331,44 @@ private enum ServedConnection {
         let connection = try await VarlinkConnection.adopt(socket)
         await connection.onClose { withExtendedLifetime(server) {} }
         return connection
+    }
+}
+
+/// Reads a monitor's events from its socket, off the tasks' threads.
+private struct EventReader {
+    private let socket: SharedDescriptor
+
+    init(_ socket: SharedDescriptor) { self.socket = socket }
+
+    /// All until the last one is as wanted; the socket holds nothing behind it.
+    func read(
+        until isLast: @escaping @Sendable (SessionsCalls.Event, [SessionsCalls.Event]) -> Bool
+    ) async throws -> [SessionsCalls.Event] {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue(label: "event-reader").async {
+                continuation.resume(with: Result { try self.readNow(isLast) })
+            }
+        }
+    }
+
+    private func readNow(
+        _ isLast: (SessionsCalls.Event, [SessionsCalls.Event]) -> Bool
+    ) throws -> [SessionsCalls.Event] {
+        var events: [SessionsCalls.Event] = []
+        var rest: [UInt8] = []
+        while true {
+            var chunk = [UInt8](repeating: 0, count: 64 << 10)
+            var request = pollfd(fd: socket.raw, events: Int16(POLLIN), revents: 0)
+            guard unsafe poll(&request, 1, 30_000) > 0 else { throw SystemError(ETIMEDOUT, in: "poll") }
+            let count = try check("read") { unsafe Int32(Glibc.read(socket.raw, &chunk, chunk.count)) }
+            rest += chunk[..<Int(count)]
+            while let end = rest.firstIndex(of: 0) {
+                let reply = try VarlinkReply(parsing: Array(rest[..<end]))
+                rest.removeFirst(end + 1)
+                guard case .parameters(let data, _) = reply.body else { throw SystemError(EPROTO, in: "read") }
+                events.append(try JSONDecoder().decode(SessionsCalls.Event.self, from: data))
+                if let last = events.last, isLast(last, events) { return events }
+            }
+        }
     }
 }

@@ -26,22 +26,16 @@ struct ConfigurationAnnouncer: Sendable {
 extension EventHub {
     /// Tells that a configuration was saved or removed; its tunnel's state stays what it was told to be.
     func publishConfiguration(_ configuration: Configuration, isRemoval: Bool) {
-        var told =
-            present(configuration.identifier)
-            ?? Present(owner: configuration.owner, name: configuration.name, status: .disconnected)
-        told.owner = configuration.owner
-        told.name = configuration.name
-        if isRemoval {
-            told.status = .invalid
-            told.reason = "The configuration was removed."
+        publish(.configuration, configuration.identifier, snapshot: nil, at: .now()) { before in
+            var told =
+                before ?? Present(owner: configuration.owner, name: configuration.name, status: .disconnected)
+            told.owner = configuration.owner
+            told.name = configuration.name
+            if isRemoval {
+                told.status = .invalid
+                told.reason = "The configuration was removed."
+            }
+            return (told, isKept: !isRemoval)
         }
-        publish(
-            .configuration,
-            configuration.identifier,
-            told,
-            snapshot: nil,
-            isRemoval: isRemoval,
-            at: .now()
-        )
     }
 }

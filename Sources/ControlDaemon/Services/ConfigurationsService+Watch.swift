@@ -4,45 +4,58 @@ import VarlinkSocket
 
 /// The configurations as they change.
 extension ConfigurationsService {
+    /// So much waits for a watcher to read before its events wait in its queue.
+    private static let unreadBytes = 16 << 10
+
     func watch(_ request: VarlinkRequest) async throws {
-        let responder = request.responder
         let caller = Caller(request.caller)
-        let subscription = hub.subscribe { [permission] _, owner in permission.maySee(owner, caller) }
+        let subscription = hub.subscribe(to: .configuration) { [permission] _, owner in permission.maySee(owner, caller)
+        }
         defer { hub.unsubscribe(subscription) }
-        func send(
-            _ kind: ConfigurationsCalls.WatchReply.Kind,
-            _ sequence: Int,
-            _ configuration: Configuration?,
-            of it: String?
-        )
-            async throws
-        {
-            try responder.send(
-                ConfigurationsCalls.WatchReply(
-                    sequence: sequence,
-                    time: .now(),
-                    kind: kind,
-                    identifier: it,
-                    configuration: configuration
+        let responder = request.responder
+        try await tellAll(subscription.start, caller, responder)
+        while let news = await subscription.next() {
+            switch news {
+            case .event(let shared):
+                let event = shared.event
+                guard let identifier = event.identifier else { continue }
+                let configuration = event.status == .invalid ? nil : await store.configuration(identifier)
+                try responder.send(
+                    Self.reply(
+                        configuration == nil ? .removed : .changed,
+                        event.sequence,
+                        configuration,
+                        of: identifier
+                    )
                 )
-            )
-            if responder.queuedBytes > 256 << 10 { await responder.drained() }
+            case .gap(_, let place):
+                try responder.send(Self.reply(.resynchronise, place.sequence))
+                try await tellAll(place, caller, responder)
+            }
+            await responder.drained(to: Self.unreadBytes)
         }
+    }
+
+    private func tellAll(_ place: EventHub.Place, _ caller: Caller, _ responder: Responder) async throws {
         for configuration in await store.configurations() where permission.maySee(configuration.owner, caller) {
-            try await send(.present, subscription.sequence, configuration, of: configuration.identifier)
+            try responder.send(Self.reply(.present, place.sequence, configuration, of: configuration.identifier))
+            await responder.drained(to: Self.unreadBytes)
         }
-        try await send(.ready, subscription.sequence, nil, of: nil)
-        for await event in subscription.events where event.kind == .configuration {
-            guard let identifier = event.identifier else { continue }
-            let configuration = event.status == .invalid ? nil : await store.configuration(identifier)
-            try await send(configuration == nil ? .removed : .changed, event.sequence, configuration, of: identifier)
-        }
-        guard !Task.isCancelled else { return }
-        throw ControlError(
-            .tooMany,
-            "The watcher was too slow.",
-            reason: "More than \(EventHub.queueLimit) events waited for it.",
-            remedy: "Call Watch again; it begins with what is there."
+        try responder.send(Self.reply(.ready, place.sequence))
+    }
+
+    private static func reply(
+        _ kind: ConfigurationsCalls.WatchReply.Kind,
+        _ sequence: Int,
+        _ configuration: Configuration? = nil,
+        of identifier: String? = nil
+    ) -> ConfigurationsCalls.WatchReply {
+        ConfigurationsCalls.WatchReply(
+            sequence: sequence,
+            time: .now(),
+            kind: kind,
+            identifier: identifier,
+            configuration: configuration
         )
     }
 }

@@ -4,11 +4,8 @@ import Synchronization
 
 /// Tells every monitor what happens, in one order, each thing once.
 ///
-/// A monitor that doesn't take its events holds up nobody: it loses its place.
+/// A monitor that doesn't take its events holds up nobody: what doesn't fit into its queue it loses, and is told so.
 package final class EventHub: Sendable {
-    /// Events that wait for a monitor.
-    package static let queueLimit = 256
-
     /// What was last told of a tunnel.
     package struct Present: Sendable {
         package var owner: Configuration.Owner
@@ -32,20 +29,21 @@ package final class EventHub: Sendable {
         }
     }
 
-    /// A monitor's place.
-    package struct Subscription: Sendable {
-        fileprivate let number: UInt64
+    /// Where in the one order somebody stands, and what was so there.
+    package struct Place: Sendable {
         /// The number of the last event before the first that will come.
         package let sequence: Int
         /// What was last told of each tunnel before that, by identifier.
         package let present: [String: Present]
-        /// Ends after an overflow, or `unsubscribe`.
-        package let events: AsyncStream<SessionsCalls.Event>
     }
 
+    package typealias Wish = @Sendable (_ identifier: String, Configuration.Owner) -> Bool
+
     private struct Subscriber {
-        let isWanted: @Sendable (_ identifier: String, Configuration.Owner) -> Bool
-        let continuation: AsyncStream<SessionsCalls.Event>.Continuation
+        /// Nil: every kind.
+        let kind: SessionsCalls.Event.Kind?
+        let isWanted: Wish
+        let queue: EventQueue
     }
 
     private struct State {
@@ -53,6 +51,10 @@ package final class EventHub: Sendable {
         var lastNumber: UInt64 = 0
         var present: [String: Present] = [:]
         var subscribers: [UInt64: Subscriber] = [:]
+
+        func place(for isWanted: Wish) -> Place {
+            Place(sequence: sequence, present: present.filter { isWanted($0.key, $0.value.owner) })
+        }
     }
 
     private let state = Mutex(State())
@@ -62,69 +64,91 @@ package final class EventHub: Sendable {
     /// Whether anybody would see an event; if not, it needn't be described in full.
     package var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
 
-    /// Takes a place: every event after `present` comes.
+    /// Takes a place: every event after it comes.
+    ///
+    /// - Parameter kind: nil: events of every kind.
     package func subscribe(
-        _ isWanted: @escaping @Sendable (_ identifier: String, Configuration.Owner) -> Bool
-    ) -> Subscription {
-        let (events, continuation) = AsyncStream.makeStream(
-            of: SessionsCalls.Event.self,
-            bufferingPolicy: .bufferingOldest(Self.queueLimit)
-        )
+        to kind: SessionsCalls.Event.Kind? = nil,
+        _ isWanted: @escaping Wish
+    ) -> EventSubscription {
+        let queue = EventQueue()
         return state.withLock { state in
             state.lastNumber += 1
-            state.subscribers[state.lastNumber] = Subscriber(isWanted: isWanted, continuation: continuation)
-            return Subscription(
-                number: state.lastNumber,
-                sequence: state.sequence,
-                present: state.present.filter { isWanted($0.key, $0.value.owner) },
-                events: events
+            let number = state.lastNumber
+            state.subscribers[number] = Subscriber(kind: kind, isWanted: isWanted, queue: queue)
+            return EventSubscription(
+                hub: self,
+                number: number,
+                start: state.place(for: isWanted),
+                queue: queue
             )
         }
     }
 
-    package func unsubscribe(_ subscription: Subscription) {
-        state.withLock { $0.subscribers.removeValue(forKey: subscription.number) }?.continuation.finish()
+    /// No further event comes; those that wait can still be taken.
+    package func unsubscribe(_ subscription: EventSubscription) {
+        state.withLock { $0.subscribers.removeValue(forKey: subscription.number) }?.queue.close()
     }
 
     /// Tells an event, and keeps what it says as the tunnel's present state.
-    ///
-    /// - Parameter isRemoval: the configuration is removed; nothing is kept.
     package func publish(
         _ kind: SessionsCalls.Event.Kind,
         _ identifier: String,
         _ told: Present,
         snapshot: SessionView?,
-        isRemoval: Bool = false,
         at time: Timestamp
     ) {
+        publish(kind, identifier, snapshot: snapshot, at: time) { _ in (told, isKept: true) }
+    }
+
+    /// Tells an event that depends on what was told last of the tunnel.
+    ///
+    /// - Parameter told: what to tell after that, and whether it is kept as the present state; else nothing is.
+    package func publish(
+        _ kind: SessionsCalls.Event.Kind,
+        _ identifier: String,
+        snapshot: SessionView?,
+        at time: Timestamp,
+        _ told: (_ before: Present?) -> (Present, isKept: Bool)
+    ) {
         state.withLock { state in
+            let (told, isKept) = told(state.present[identifier])
             state.sequence += 1
-            state.present[identifier] = isRemoval ? nil : told
-            let event = SessionsCalls.Event(
-                sequence: state.sequence,
-                time: time,
-                kind: kind,
-                identifier: identifier,
-                name: told.name,
-                status: told.status,
-                reason: told.reason,
-                error: told.error,
-                snapshot: snapshot
+            state.present[identifier] = isKept ? told : nil
+            let event = SharedEvent(
+                SessionsCalls.Event(
+                    sequence: state.sequence,
+                    time: time,
+                    kind: kind,
+                    identifier: identifier,
+                    name: told.name,
+                    status: told.status,
+                    reason: told.reason,
+                    error: told.error,
+                    snapshot: snapshot
+                )
             )
-            for (number, subscriber) in state.subscribers where subscriber.isWanted(identifier, told.owner) {
-                if case .dropped = subscriber.continuation.yield(event) {
-                    subscriber.continuation.finish()
-                    state.subscribers[number] = nil
-                }
+            for subscriber in state.subscribers.values
+            where (subscriber.kind ?? kind) == kind && subscriber.isWanted(identifier, told.owner) {
+                subscriber.queue.add(event)
             }
         }
     }
 
-    /// What was last told of a tunnel; nil for one that nothing was told of.
-    package func present(_ identifier: String) -> Present? { state.withLock { $0.present[identifier] } }
-
     /// Keeps what a tunnel is without telling anybody: at the start, before there are monitors.
     package func note(_ identifier: String, _ present: Present) {
         state.withLock { $0.present[identifier] = present }
+    }
+
+    /// Ends a gap in a monitor's events: from the place on, every event comes again.
+    ///
+    /// - Returns: how many were lost; nil where none were.
+    func closeGap(of subscription: EventSubscription) -> (lost: Int, Place)? {
+        state.withLock { state in
+            // Nothing is told meanwhile, so nothing can be lost between the two.
+            guard let lost = subscription.queue.takeLost() else { return nil }
+            let isWanted = state.subscribers[subscription.number]?.isWanted
+            return (lost, isWanted.map(state.place) ?? Place(sequence: state.sequence, present: [:]))
+        }
     }
 }
