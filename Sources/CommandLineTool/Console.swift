@@ -63,6 +63,7 @@ package struct Console: Sendable {
         var lines: [StyledText] = ["tunnelctl: \(error.message, .bad)"]
         if let field = error.field { lines.append("  at: \(field)") }
         if let reason = error.reason { lines.append("  why: \(reason)") }
+        if let own = error.underlying { lines.append("  provider: \(own.domain) \(own.code): \(own.message)") }
         if let remedy = error.remedy { lines.append("  do: \(remedy)") }
         try? errors.write(lines.reduce(into: "") { $0 += $1.rendered(colour: colour) + "\n" })
     }

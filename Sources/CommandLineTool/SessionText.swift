@@ -73,6 +73,7 @@ package enum SessionText {
         if let error = view.lastDisconnectError {
             facts.append(("last error", StyledText(error.message, .bad)))
             if let reason = error.reason { facts.append(("", "why: \(reason)")) }
+            if let own = error.underlying { facts.append(("", "provider: \(own.domain) \(own.code): \(own.message)")) }
             if let remedy = error.remedy { facts.append(("", "do: \(remedy)")) }
         }
         return facts

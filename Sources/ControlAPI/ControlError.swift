@@ -13,19 +13,23 @@ package struct ControlError: Error, Hashable, Sendable {
     package var remedy: String?
     /// Which field of a document or parameter is at fault: "provider.configuration.peers[0].publicKey".
     package var field: String?
+    /// The provider's own error, where it gave one.
+    package var underlying: ProviderError?
 
     package init(
         _ name: Name,
         _ message: String,
         reason: String? = nil,
         remedy: String? = nil,
-        field: String? = nil
+        field: String? = nil,
+        underlying: ProviderError? = nil
     ) {
         self.name = name
         self.message = message
         self.reason = reason
         self.remedy = remedy
         self.field = field
+        self.underlying = underlying
     }
 
     /// The errors by name.
@@ -97,13 +101,27 @@ extension ControlError: CustomStringConvertible {
 }
 
 extension ControlError: Codable {
-    private enum CodingKeys: String, CodingKey { case name, domain, code, message, reason, remedy, field }
+    private enum CodingKeys: String, CodingKey { case name, domain, code, message, reason, remedy, field, underlying }
+
+    /// The domains of our own errors.
+    private static let ownDomains: Set<String> = ["NEVPNErrorDomain", "org.tunneld"]
 
     package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let text = try container.decodeIfPresent(String.self, forKey: .name) ?? ""
-        name = Name(rawValue: text) ?? .internalError
         message = try container.decode(String.self, forKey: .message)
+        underlying = try container.decodeIfPresent(ProviderError.self, forKey: .underlying)
+        let domain = try container.decodeIfPresent(String.self, forKey: .domain)
+        if let known = Name(rawValue: text) {
+            name = known
+        } else if let domain, !Self.ownDomains.contains(domain) {
+            // A provider's own, as it stands: its code means nothing among ours.
+            name = .providerFailed
+            let code = try container.decodeIfPresent(Int.self, forKey: .code) ?? 0
+            underlying = underlying ?? ProviderError(domain: domain, code: code, message: message)
+        } else {
+            name = .internalError
+        }
         reason = try container.decodeIfPresent(String.self, forKey: .reason)
         remedy = try container.decodeIfPresent(String.self, forKey: .remedy)
         field = try container.decodeIfPresent(String.self, forKey: .field)
@@ -119,5 +137,6 @@ extension ControlError: Codable {
         try container.encode(reason, forKey: .reason)
         try container.encode(remedy, forKey: .remedy)
         try container.encode(field, forKey: .field)
+        try container.encode(underlying, forKey: .underlying)
     }
 }

@@ -25,7 +25,7 @@ import Testing
         let error = try JSONDecoder().decode(ControlError.self, from: Data(ran.errors.utf8))
         #expect(error.name == .notRunning)
         let keys = try JSONDecoder().decode(JSONValue.self, from: Data(ran.errors.utf8)).object?.keys.sorted()
-        #expect(keys == ["code", "domain", "field", "message", "name", "reason", "remedy"])
+        #expect(keys == ["code", "domain", "field", "message", "name", "reason", "remedy", "underlying"])
     }
 
     @Test(arguments: [["--json", "stauts"], ["status", "--jsn", "--json"]])

@@ -61,6 +61,7 @@ final class Bench: Sendable {
             catalogue: catalogue,
             journal: journal,
             timestamps: TimestampStore(folder: directories.timestamps),
+            lastErrors: LastErrorStore(folder: directories.lastErrors),
             hub: hub,
             epoch: epoch,
             startTimeout: startTimeout,

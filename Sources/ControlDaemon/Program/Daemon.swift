@@ -33,7 +33,10 @@ package final class Daemon: Sendable {
         let contents = try StoreContents.load(directories, keychain)
         for incident in contents.incidents + keychainIncidents { incidents.add(incident) }
         let store = ConfigurationStore(directories, keychain: keychain, contents: contents, incidents: incidents)
-        let catalogue = ProviderCatalogue(programs: ownFolder())
+        let catalogue = ProviderCatalogue(
+            folders: [directories.descriptors, ProviderCatalogue.packaged],
+            programs: ownFolder()
+        )
         let hub = EventHub()
         let network = try openNetwork()
         let tunnels = Tunnels(
@@ -45,6 +48,7 @@ package final class Daemon: Sendable {
                 catalogue: catalogue,
                 journal: SessionJournal(folder: directories.journal),
                 timestamps: TimestampStore(folder: directories.timestamps),
+                lastErrors: LastErrorStore(folder: directories.lastErrors),
                 hub: hub,
                 epoch: try Epoch.next(path: directories.epoch),
                 startTimeout: settings.startTimeout,

@@ -46,9 +46,13 @@ package struct DaemonDirectories: Equatable, Sendable {
     package var damaged: String { state + "/damaged" }
     package var keychain: String { state + "/keychain" }
     package var timestamps: String { state + "/timestamps" }
+    /// Why the last session of a configuration ended, where that was by an error.
+    package var lastErrors: String { state + "/last-errors" }
     package var controlSocket: String { runtime + "/control" }
     package var providers: String { runtime + "/providers" }
     package var journal: String { runtime + "/journal" }
     package var epoch: String { runtime + "/epoch" }
     package var settings: String { configuration + "/tunneld.conf" }
+    /// The administrator's descriptors of providers.
+    package var descriptors: String { configuration + "/providers" }
 }

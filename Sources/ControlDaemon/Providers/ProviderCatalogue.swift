@@ -14,10 +14,11 @@ package actor ProviderCatalogue {
     /// What is there and can't be used, by path, and why.
     private var faults: [String: String] = [:]
 
-    package static let folders = ["/etc/tunneld/providers", "/usr/lib/tunneld/providers"]
+    /// Where packages put descriptors.
+    package static let packaged = "/usr/lib/tunneld/providers"
     private static let programPrefix = "tunnel-provider-"
 
-    package init(folders: [String] = ProviderCatalogue.folders, programs: String?) {
+    package init(folders: [String], programs: String?) {
         self.folders = folders
         self.programs = programs
     }

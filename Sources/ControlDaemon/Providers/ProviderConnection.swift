@@ -17,11 +17,14 @@ struct ProviderConnection: Sendable {
 
     /// Connects to a provider as soon as it listens, and makes sure that it is the one that was launched.
     ///
+    /// - Parameter step: is told what comes next, as the object of "while it was to".
     /// - Throws: `providerFailed`; `CancellationError`.
-    static func open(_ provider: LaunchedProvider) async throws -> ProviderConnection {
+    static func open(_ provider: LaunchedProvider, step: (String) -> Void) async throws -> ProviderConnection {
         let control = provider.folder + "/control"
+        step("wait for the provider's control socket")
         let calls = try await whenListening(provider) { try await VarlinkConnection.connect(to: control) }
         let events = try await whenListening(provider) { try await VarlinkConnection.connect(to: control) }
+        step("wait for the provider's descriptor socket")
         let descriptors = try await whenListening(provider) {
             try await DescriptorChannel.connect(to: provider.folder + "/descriptors")
         }
@@ -111,7 +114,7 @@ struct ProviderConnection: Sendable {
     /// Any failure as an error that a person can use; cancellation stays what it is.
     static func explained(_ error: any Error, _ what: String) -> any Error {
         if error is CancellationError || error is ControlError { return error }
-        if let error = error as? VarlinkError, let told = try? error.decode(ControlError.self) { return told }
+        if let error = error as? VarlinkError, let told = told(error) { return told }
         let isTimeout = error as? VarlinkClientError == .timedOut
         let reason = (error as? DecodingError).map { "What it says can't be read: \($0.fieldAndFault)" }
         return ControlError(
@@ -120,6 +123,20 @@ struct ProviderConnection: Sendable {
             reason: reason ?? "\(error)"
         )
     }
+
+    /// What a provider answered, in our terms and, where it used them, in its own.
+    private static func told(_ error: VarlinkError) -> ControlError? {
+        guard var told = try? error.decode(ControlError.self) else { return nil }
+        let domain = error.name.split(separator: ".").dropLast().joined(separator: ".")
+        if told.underlying == nil, domain != "org.tunneld" {
+            told.name = .providerFailed
+            let code = (try? error.decode(Code.self))?.code ?? 0
+            told.underlying = ProviderError(domain: domain, code: code, message: told.message)
+        }
+        return told
+    }
+
+    private struct Code: Decodable { let code: Int }
 
     /// Tries again while the socket isn't there yet, as long as the process lives.
     private static func whenListening<T: Sendable>(

@@ -90,10 +90,10 @@ extension Tunnel {
         _ launched: LaunchedProvider,
         patience: Interval = ProviderConnection.patience
     ) async throws -> ProviderState {
-        step = "attach to the provider"
         guard let session = live?.session, let nonce = live?.record.nonce else { throw Self.sessionEnded }
-        let connection = try await ProviderConnection.open(launched)
+        let connection = try await ProviderConnection.open(launched) { step = $0 }
         live?.connection = connection
+        step = "attach to the provider"
         let replies = try await connection.attach(epoch: services.epoch, nonce: nonce, patience: patience)
             .makeAsyncIterator()
         guard let first = try await next(replies), let state = first.state else {

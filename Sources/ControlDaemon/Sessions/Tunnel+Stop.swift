@@ -49,13 +49,7 @@ extension Tunnel {
         guard let provider = live?.provider else { return }
         live?.watch?.cancel()
         live?.watch = nil
-        if graceful, let connection = live?.connection, !provider.process.hasEnded {
-            let stop = ProviderCalls.StopParameters(reason: "The session was stopped.")
-            let timeout = Interval.milliseconds(Int(Self.graceMilliseconds))
-            if (try? await connection.call("Stop", stop, timeout: timeout)) != nil {
-                _ = await Self.end(of: provider.process, milliseconds: Self.graceMilliseconds)
-            }
-        }
+        if graceful { await askToEnd(provider) }
         if !provider.process.hasEnded {
             if graceful { log.info("The provider, process \(provider.process.pid), didn't end by itself; killing it.") }
             do { try provider.process.signal(SIGKILL) } catch {
@@ -75,6 +69,19 @@ extension Tunnel {
         }
         live?.connection = nil
         live?.provider = nil
+    }
+
+    /// Has the provider end by itself: by its call, and where it can't be called or doesn't heed it, by the signal.
+    private func askToEnd(_ provider: LaunchedProvider) async {
+        if let connection = live?.connection, !provider.process.hasEnded {
+            let stop = ProviderCalls.StopParameters(reason: "The session was stopped.")
+            let timeout = Interval.milliseconds(Int(Self.graceMilliseconds))
+            if (try? await connection.call("Stop", stop, timeout: timeout)) != nil {
+                _ = await Self.end(of: provider.process, milliseconds: Self.graceMilliseconds)
+            }
+        }
+        guard !provider.process.hasEnded, (try? provider.process.signal(SIGTERM)) != nil else { return }
+        _ = await Self.end(of: provider.process, milliseconds: Self.graceMilliseconds)
     }
 
     /// Waits for a process off the tasks' threads.

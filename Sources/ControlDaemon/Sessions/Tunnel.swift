@@ -150,6 +150,17 @@ package actor Tunnel {
         if let error { machine.fail(error) }
         since = .now()
         tell(isNews: true)
+        keepError(error)
+    }
+
+    /// Knows again why a session that an earlier tunneld saw the end of is over.
+    func recall(_ record: LastErrorStore.Record, _ configuration: Configuration) {
+        guard isIdle, nextConfiguration == nil else { return }
+        nextConfiguration = configuration
+        machine.fail(record.error)
+        since = record.time
+        hasKeptError = true
+        tell(isNews: false)
     }
 
     // MARK: Events
@@ -202,7 +213,15 @@ package actor Tunnel {
     }
 
     private func runBringUp(_ session: String) async {
-        let result = await outcome { try await self.bringUp(session) }
+        let result = await outcome { try await self.bringUp(session) }.mapError { error in
+            // A call's own limit was reached before that of the start.
+            guard error.name == .timedOut, error.reason?.hasPrefix(TunnelMachine.hungWhile) != true else {
+                return error
+            }
+            var error = error
+            error.reason = "\(TunnelMachine.hungWhile)\(step). \(error.reason ?? "")"
+            return error
+        }
         setTimer(nil, session, nil)
         take(.broughtUp(result.map { live?.state }), of: session)
         // It may have been saved anew meanwhile.
@@ -265,6 +284,8 @@ package actor Tunnel {
     // MARK: Telling
 
     private var told = TunnelMachine.Condition()
+    /// Whether an error of a former session stands on disk.
+    private var hasKeptError = false
 
     private func tellChange() {
         guard machine.condition != told else { return }
@@ -291,6 +312,7 @@ package actor Tunnel {
         if isStatusNew {
             logStatus(condition)
             keepStatus(condition.status)
+            if condition.status == .disconnected { keepError(condition.error) }
         }
     }
 
@@ -300,6 +322,21 @@ package actor Tunnel {
         live?.record.status = status
         live?.record.since = since
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
+    }
+
+    private func keepError(_ error: ControlError?) {
+        guard let error else {
+            if hasKeptError { services.lastErrors.remove(identifier) }
+            hasKeptError = false
+            return
+        }
+        guard !isRetired else { return }
+        do {
+            try services.lastErrors.keep(LastErrorStore.Record(error: error, time: since ?? .now()), of: identifier)
+            hasKeptError = true
+        } catch {
+            log.warning("Why the session ended can't be kept for the next start of tunneld, going on: \(error)")
+        }
     }
 
     private func logStatus(_ condition: TunnelMachine.Condition) {

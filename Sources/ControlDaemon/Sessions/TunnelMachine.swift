@@ -285,12 +285,14 @@ package struct TunnelMachine: Sendable {
 
     private static let notReadyAgain = "The tunnel's provider was started anew, and isn't ready yet."
     private static let onItsWayDown = "The tunnel's provider is about to end."
+    /// A step follows.
+    static let hungWhile = "It hung while it was to "
 
     private static func timedOut(_ step: String, _ seconds: Int) -> ControlError {
         ControlError(
             .timedOut,
             "The tunnel didn't get ready within \(seconds) seconds.",
-            reason: "It hung while it was to \(step).",
+            reason: "\(hungWhile)\(step).",
             remedy: "Look into the log: journalctl -t tunneld. The limit is start-timeout in tunneld.conf."
         )
     }
@@ -307,7 +309,8 @@ package struct TunnelMachine: Sendable {
             last.name,
             "The tunnel broke \(losses.count) times within \(Int(Self.lossPeriod.inSeconds)) seconds, and is given up.",
             reason: (counted + [last.reason].compactMap(\.self)).joined(separator: " "),
-            remedy: last.remedy ?? "Look into the log: journalctl -t tunneld."
+            remedy: last.remedy ?? "Look into the log: journalctl -t tunneld.",
+            underlying: last.underlying
         )
     }
 }

@@ -13,6 +13,7 @@ package struct TunnelServices: Sendable {
     let catalogue: ProviderCatalogue
     let journal: SessionJournal
     let timestamps: TimestampStore
+    let lastErrors: LastErrorStore
     let hub: EventHub
     /// Higher than that of every tunneld before.
     let epoch: UInt64

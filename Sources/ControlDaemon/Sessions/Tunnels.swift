@@ -26,6 +26,7 @@ package actor Tunnels {
     package func forget(_ identifier: String) {
         all[identifier] = nil
         services.timestamps.remove(identifier)
+        services.lastErrors.remove(identifier)
     }
 
     /// Tells every running tunnel that the network changed.
@@ -56,6 +57,13 @@ package actor Tunnels {
             }
         }
         let known = Set(records.map(\.configuration.identifier))
+        for (identifier, record) in services.lastErrors.all() where !known.contains(identifier) {
+            if let configuration = await services.store.configuration(identifier) {
+                await tunnel(of: configuration).recall(record, configuration)
+            } else {
+                services.lastErrors.remove(identifier)
+            }
+        }
         for identifier in services.launcher.identifiers() where !known.contains(identifier) {
             await services.launcher.clear(identifier, user: nil)
         }
