@@ -150,6 +150,25 @@ extension CommandDescription {
             )
         case .stats:
             CommandDescription(command, "Show the counters of a tunnel.", operands: [name])
+        case .message:
+            CommandDescription(
+                command,
+                "Send a message to a tunnel's provider and print its answer.",
+                operands: [name, OperandDescription("TEXT", .text, optional: true)],
+                options: [
+                    OptionDescription(.file, value: "FILE", "Send what is in this file; of at most 1 MiB."),
+                    OptionDescription(
+                        .timeout,
+                        value: "S",
+                        "How many seconds to wait for the answer; 10 if not given."
+                    ),
+                ],
+                details: [
+                    "A dash as TEXT sends what comes from standard input; without TEXT and --file the message is empty. "
+                        + "What a provider understands is its own affair: that of WireGuard answers `help`.",
+                    "The answer is printed as it came; with --json, as base64 and, where it is text, as that.",
+                ]
+            )
         case .doctor:
             CommandDescription(
                 command,

@@ -97,6 +97,7 @@ package struct CommandLineTool: Sendable {
         case .status: try await StatusCommand(context).run()
         case .watch: try await WatchCommand(context).run()
         case .stats: try await StatisticsCommand(context).run()
+        case .message: try await MessageCommand(context).run()
         case .doctor: try await DoctorCommand(context).run()
         case .version: try await VersionCommand(context).run()
         case .help: try HelpCommand(context).run()

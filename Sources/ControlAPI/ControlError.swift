@@ -58,6 +58,9 @@ package struct ControlError: Error, Hashable, Sendable {
         case unavailable = "Unavailable"
         case internalError = "InternalError"
         case inUse = "InUse"
+        case tunnelNotRunning = "TunnelNotRunning"
+        case providerDied = "ProviderDied"
+        case messagesUnsupported = "MessagesUnsupported"
     }
 
     /// `NEVPNErrorDomain` for Apple's six, else `org.tunneld`.
@@ -88,6 +91,9 @@ package struct ControlError: Error, Hashable, Sendable {
         case .unavailable: 113
         case .internalError: 114
         case .inUse: 115
+        case .tunnelNotRunning: 116
+        case .providerDied: 117
+        case .messagesUnsupported: 118
         }
     }
 

@@ -1,4 +1,6 @@
 package import ControlAPI
+import LinuxSystem
+import NetworkTypes
 import VarlinkCore
 import VarlinkSocket
 
@@ -66,6 +68,29 @@ extension DaemonClient {
     package func statistics(_ identifier: String) async throws(ControlError) -> SessionsCalls.StatisticsReply {
         let parameters = SessionsCalls.StatusParameters(identifier: identifier)
         return try await read(SessionsCalls.interface + ".Statistics", parameters)
+    }
+
+    /// Has the provider of a running tunnel answer a message.
+    ///
+    /// - Parameter timeout: seconds that the provider has.
+    /// - Returns: nil where it has nothing to say.
+    package func sendMessage(
+        _ identifier: String,
+        _ message: DataValue?,
+        timeout: Double
+    ) async throws(ControlError) -> DataValue? {
+        // tunneld keeps the time, and says what the provider did; this is for a tunneld that doesn't.
+        let patient = DaemonClient(
+            socket: socket,
+            patience: .seconds(Int(timeout.rounded(.up))) + readPatience * 3,
+            readPatience: readPatience
+        )
+        let parameters = MessageCalls.SendParameters(identifier: identifier, message: message, timeout: timeout)
+        let received: (reply: MessageCalls.Reply, [SharedDescriptor]) = try await patient.call(
+            SessionsCalls.interface + ".SendMessage",
+            parameters
+        )
+        return received.reply.reply
     }
 
     package typealias Events = AsyncThrowingStream<SessionsCalls.Event, any Error>

@@ -97,6 +97,23 @@ extension ProviderHost {
         tunnel.assumeIsolated { $0.roundTrip { @Sendable in try? responder.reply(NoParameters()) } }
     }
 
+    /// The answer may come later, from whichever thread; calls behind it aren't held up, for it has its own connection.
+    func handleMessage(_ request: VarlinkRequest) throws {
+        try obey(request)
+        let parameters: MessageCalls.HandleParameters = try request.parameters()
+        let responder = request.responder
+        let message = parameters.message.map { Array($0.bytes) } ?? []
+        tunnel.assumeIsolated { tunnel in
+            tunnel.handle(message) { @Sendable answer in
+                switch answer {
+                case .success(let bytes):
+                    try? responder.reply(MessageCalls.Reply(reply: bytes.map { DataValue($0) }))
+                case .failure(let error): responder.fail(VarlinkError(error))
+                }
+            }
+        }
+    }
+
     private func obey(_ request: VarlinkRequest) throws(ControlError) {
         try seat.check(request.caller.process)
         noteCall()

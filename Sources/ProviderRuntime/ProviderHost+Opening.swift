@@ -16,8 +16,8 @@ extension ProviderHost {
     ) throws -> ProviderHost {
         let reference = HostReference<Tunnel>()
         var limits = ServerLimits()
-        // A controller needs two; some may belong to one that was killed.
-        limits.connections = 16
+        // A controller needs two, and one for each message, at most 32; some may belong to one that was killed.
+        limits.connections = 80
         let service = try ProviderService.make(version: ProductVersion.version) {
             reference.host.withLock { $0.value }
         }

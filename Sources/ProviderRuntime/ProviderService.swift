@@ -27,6 +27,7 @@ enum ProviderService {
             ("UpdateConfiguration", { try $0.update($1) }), ("SettingsApplied", { try $0.settingsApplied($1) }),
             ("Supply", { try $0.supply($1) }), ("PathChanged", { try $0.pathChanged($1) }),
             ("Status", { try $0.status($1) }), ("Stop", { try $0.stop($1) }), ("Ping", { try $0.ping($1) }),
+            ("HandleMessage", { try $0.handleMessage($1) }),
         ]
         for (name, method) in methods {
             service.on("\(ProviderCalls.interface).\(name)", handler(of: method, host))

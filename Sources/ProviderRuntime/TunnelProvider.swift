@@ -45,8 +45,20 @@ package protocol TunnelProvider: Actor {
     /// What tunneld shall hold duplicates of, by label.
     func descriptors() -> [(label: String, descriptor: SharedDescriptor)]
 
+    /// Takes a message of a client's, which may come at any time, also before the start.
+    ///
+    /// - Parameter answer: to be called once, from any thread, now or later; nil bytes: nothing to say.
+    func handle(_ message: [UInt8], answer: @escaping MessageAnswer)
+
     /// Ends the tunnel and wipes its keys; `ProviderLink.Signal.ended` follows.
     func stop(reason: String)
+}
+
+/// Takes the answer to a message.
+package typealias MessageAnswer = @Sendable (Result<[UInt8]?, ControlError>) -> Void
+
+extension TunnelProvider {
+    package func handle(_ message: [UInt8], answer: @escaping MessageAnswer) { answer(.failure(.messagesUnsupported)) }
 }
 
 /// What tunneld supplied for a request.

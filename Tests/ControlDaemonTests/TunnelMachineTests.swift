@@ -256,6 +256,21 @@ import Testing
         )
     }
 
+    @Test mutating func `a provider's own error is told at the end, whichever of its ends it came with`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        var state = ProviderState(phase: .failed, status: .disconnected, stage: .providerStarted)
+        let own = ProviderError(domain: "com.example", code: 7, message: "No.")
+        state.error = ControlError(.providerFailed, "No.", underlying: own)
+        for _ in 1..<TunnelMachine.lossLimit {
+            _ = take(.providerLost(ControlError(.providerFailed, "It ended.")), "a")
+            #expect(take(.reported(state), "a").isEmpty)
+            _ = take(.relaunched(.success(nil)), "a")
+        }
+        _ = take(.providerLost(ControlError(.providerFailed, "It ended.")), "a")
+        #expect(machine.condition.error?.underlying == own)
+    }
+
     @Test mutating func `losses far apart never end a session`() {
         _ = machine.start(session: "a")
         makeReady("a")

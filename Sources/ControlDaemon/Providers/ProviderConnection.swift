@@ -28,17 +28,28 @@ struct ProviderConnection: Sendable {
         let descriptors = try await whenListening(provider) {
             try await DescriptorChannel.connect(to: provider.folder + "/descriptors")
         }
-        for peer in [calls.peer, events.peer, descriptors.peer] {
-            guard peer.process == provider.identity.pid, peer.user == provider.user else {
-                throw ControlError(
-                    .providerFailed,
-                    "The tunnel's provider can't be controlled.",
-                    reason: "Process \(peer.process) of user \(peer.user) listens on its socket, not process "
-                        + "\(provider.identity.pid) of user \(provider.user)."
-                )
-            }
-        }
+        for peer in [calls.peer, events.peer, descriptors.peer] { try check(peer, provider) }
         return ProviderConnection(calls: calls, descriptors: descriptors, events: events)
+    }
+
+    /// Another connection to a provider that is controlled already, for one call that may take long.
+    ///
+    /// - Throws: `providerFailed`; `VarlinkClientError`; `CancellationError`.
+    static func connect(to provider: LaunchedProvider) async throws -> VarlinkConnection {
+        let connection = try await VarlinkConnection.connect(to: provider.folder + "/control")
+        try check(connection.peer, provider)
+        return connection
+    }
+
+    private static func check(_ peer: PeerCredentials, _ provider: LaunchedProvider) throws(ControlError) {
+        guard peer.process == provider.identity.pid, peer.user == provider.user else {
+            throw ControlError(
+                .providerFailed,
+                "The tunnel's provider can't be controlled.",
+                reason: "Process \(peer.process) of user \(peer.user) listens on its socket, not process "
+                    + "\(provider.identity.pid) of user \(provider.user)."
+            )
+        }
     }
 
     private init(calls: VarlinkConnection, descriptors: DescriptorChannel, events: VarlinkConnection) {
@@ -125,7 +136,7 @@ struct ProviderConnection: Sendable {
     }
 
     /// What a provider answered, in our terms and, where it used them, in its own.
-    private static func told(_ error: VarlinkError) -> ControlError? {
+    static func told(_ error: VarlinkError) -> ControlError? {
         guard var told = try? error.decode(ControlError.self) else { return nil }
         let domain = error.name.split(separator: ".").dropLast().joined(separator: ".")
         if told.underlying == nil, domain != "org.tunneld" {

@@ -20,6 +20,7 @@ struct SessionsService: Sendable {
         service.on("\(interface).Status") { try await status($0) }
         service.on("\(interface).List") { try await list($0) }
         service.on("\(interface).Statistics") { try await statistics($0, $1) }
+        service.on("\(interface).SendMessage") { try await sendMessage($0, $1) }
         service.onMore("\(interface).Monitor") { try await monitor($0) }
     }
 

@@ -20,6 +20,8 @@ struct LiveSession: Sendable {
     var options: [String: JSONValue]?
     /// What the provider told last.
     var state: ProviderState?
+    /// Whether all that it told has been read, to the end of its stream.
+    var isHeardOut = true
     /// The newest timestamp that is kept.
     var keptTimestamp: String?
     /// How the provider's process ended, once that was collected.

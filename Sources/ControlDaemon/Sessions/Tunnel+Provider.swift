@@ -27,6 +27,13 @@ extension Tunnel {
     private func processEnded(_ provider: LaunchedProvider, _ session: String) {
         live?.watch?.cancel()
         live?.watch = nil
+        Task {
+            await self.hearLastWords()
+            self.tellEnd(of: provider, session)
+        }
+    }
+
+    private func tellEnd(of provider: LaunchedProvider, _ session: String) {
         guard live?.provider?.identity == provider.identity else { return }
         let error = endOfProvider(after: nil) ?? ControlError(.providerFailed, "The tunnel's provider ended.")
         Task { await self.providerEnded(provider, error, session) }
@@ -73,6 +80,7 @@ extension Tunnel {
 
     /// Reads states and requests until the provider closes.
     func read(_ replies: ReplyStream.Iterator, of session: String) {
+        live?.isHeardOut = false
         let task = Task { [weak self] in
             do {
                 while let reply = try await replies.next() {
@@ -110,7 +118,9 @@ extension Tunnel {
     }
 
     private func connectionLost(_ reason: String, _ session: String) {
-        guard live?.session == session, live?.watch != nil else { return }
+        guard live?.session == session else { return }
+        live?.isHeardOut = true
+        guard live?.watch != nil else { return }
         // As a rule the process has ended, and its end says more.
         if endOfProvider(after: ControlError(.providerFailed, "")) != nil { return }
         let error = ControlError(.providerFailed, "The connection to the tunnel's provider broke.", reason: reason)

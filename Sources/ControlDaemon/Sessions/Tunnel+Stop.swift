@@ -85,7 +85,7 @@ extension Tunnel {
     }
 
     /// Waits for a process off the tasks' threads.
-    private static func end(of process: ProcessDescriptor, milliseconds: Int32) async -> Bool {
+    static func end(of process: ProcessDescriptor, milliseconds: Int32) async -> Bool {
         await withCheckedContinuation { continuation in
             DispatchQueue(label: "end-of-provider").async {
                 continuation.resume(returning: process.waitForEnd(milliseconds: milliseconds))

@@ -36,6 +36,8 @@ package actor Tunnel {
     private var isRetired = false
     /// When a status waited in vain for the provider, and for which process; nil once it has answered.
     var silence: (process: ProcessIdentity, at: Instant)?
+    /// Messages to the provider that wait for their answers.
+    var openMessages = 0
     /// Those of the start that is to come.
     private var nextOptions: [String: JSONValue]?
 
@@ -68,6 +70,15 @@ package actor Tunnel {
     var isStopping: Bool { if case .stopping = machine.phase { true } else { false } }
     var isReady: Bool { if case .ready = machine.phase { true } else { false } }
     var statusSince: Timestamp? { since }
+    /// Whether the provider can be called, now or soon; nil where there is no session, or it ends.
+    var takesCalls: Bool? {
+        switch machine.phase {
+        case .idle, .stopping: nil
+        case .starting: machine.condition.stage != .launching
+        case .ready: true
+        case .recovering: false
+        }
+    }
 
     // MARK: What clients ask for
 
@@ -246,8 +257,10 @@ package actor Tunnel {
         do {
             try await body()
             // It may have ended meanwhile, and nobody will be told of that again.
+            if live?.provider?.process.hasEnded == true { await hearLastWords() }
             return endOfProvider(after: nil).map { .failure($0) } ?? .success(())
         } catch let error as ControlError {
+            if error.name == .providerFailed { await hearLastWords() }
             return .failure(endOfProvider(after: error) ?? error)
         } catch {
             let fallback = ControlError(.providerFailed, "The tunnel can't be brought up.", reason: "\(error)")

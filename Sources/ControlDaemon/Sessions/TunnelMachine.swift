@@ -85,6 +85,8 @@ package struct TunnelMachine: Sendable {
     /// What the provider told last.
     private var shown: ProviderState?
     private var interfaceProblem: String?
+    /// The provider's own error, last told in this session.
+    private var ownError: ProviderError?
 
     package init() {}
 
@@ -177,6 +179,8 @@ package struct TunnelMachine: Sendable {
         // The stages before ready are the bringing up's to tell; why it waits is the provider's.
         case (.reported(let state), .starting): condition.failure = state.failure
         case (.reported(let state), .ready): return reported(session, state, now)
+        // Its last words may come after the news of its end.
+        case (.reported(let state), .recovering): ownError = state.error?.underlying ?? ownError
         case (.interfaceChanged(let problem), .ready):
             interfaceProblem = problem
             if let shown { show(shown) }
@@ -207,6 +211,7 @@ package struct TunnelMachine: Sendable {
     private mutating func begin(_ session: String) -> [Effect] {
         phase = .starting(session: session)
         losses = []
+        ownError = nil
         wasConnected = false
         shown = nil
         interfaceProblem = nil
@@ -263,6 +268,7 @@ package struct TunnelMachine: Sendable {
     /// The first new provider comes at once, the next ones later, and at last none.
     private mutating func lost(_ session: String, _ error: ControlError, _ now: Instant) -> [Effect] {
         losses = losses.filter { now - $0.time < Self.lossPeriod } + [Loss(time: now, message: error.message)]
+        ownError = error.underlying ?? ownError
         guard losses.count < Self.lossLimit else { return end(session, error: gaveUp(error)) }
         phase = .recovering(session: session)
         interfaceProblem = nil
@@ -310,7 +316,7 @@ package struct TunnelMachine: Sendable {
             "The tunnel broke \(losses.count) times within \(Int(Self.lossPeriod.inSeconds)) seconds, and is given up.",
             reason: (counted + [last.reason].compactMap(\.self)).joined(separator: " "),
             remedy: last.remedy ?? "Look into the log: journalctl -t tunneld.",
-            underlying: last.underlying
+            underlying: ownError
         )
     }
 }

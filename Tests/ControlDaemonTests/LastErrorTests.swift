@@ -1,0 +1,83 @@
+import ControlAPI
+import LinuxSystem
+import TestSupport
+import Testing
+
+@testable import ControlDaemon
+
+/// Why the last session ended, told to whoever asks later.
+@Suite(.timeLimit(.minutes(2))) struct LastErrorTests {
+    private let own = ProviderError(domain: "com.example.vpn", code: 42, message: "The server refused the account.")
+
+    @Test func `a provider's own error is told in both terms`() async throws {
+        let (_, view) = try await failed(["own error in start"])
+        let error = try #require(view.lastDisconnectError)
+        #expect(error.name == .providerFailed && error.domain == "org.tunneld" && error.code == 105)
+        #expect(error.message == own.message && error.underlying == own)
+    }
+
+    @Test(arguments: ["own error when applied", "own error when ready"])
+    func `a provider that ends by itself with an error of its own is told by that`(behaviour: String) async throws {
+        let (_, view) = try await failed([behaviour])
+        let error = try #require(view.lastDisconnectError)
+        if behaviour == "own error when applied" {
+            #expect(error.message == "The quota is used up.")
+        } else {
+            #expect(error.message == "The tunnel's provider ended 5 times within 60 seconds.")
+        }
+        #expect(error.name == .providerFailed)
+        #expect(
+            error.underlying == ProviderError(domain: "com.example.vpn", code: 42, message: "The quota is used up.")
+        )
+    }
+
+    @Test func `the error outlives tunneld, with its time, until a session ends without one`() async throws {
+        let (bench, before) = try await failed(["own error in start"])
+        let configuration = try #require(await bench.store.configurations().first)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        let tunnel = try #require(await tunnels.existing(configuration.identifier))
+        let after = await tunnel.view(of: configuration)
+        #expect(after.status == .disconnected && after.session == nil)
+        #expect(after.lastDisconnectError == before.lastDisconnectError)
+        #expect(after.since == before.since)
+        #expect(bench.hub.subscribe { _, _ in true }.start.present[configuration.identifier]?.error?.underlying == own)
+
+        var mended = configuration
+        mended.provider?.configuration = ["keyReference": configuration.provider?.configuration["keyReference"] ?? ""]
+        mended = try await bench.replace(mended)
+        let witness = Witness(bench.hub)
+        _ = try await tunnel.start(mended)
+        _ = try await witness.statuses(until: .connected)
+        #expect(await tunnel.view(of: mended).lastDisconnectError == nil)
+        await tunnel.stop(session: nil)
+        await tunnel.idle()
+        #expect(LastErrorStore(folder: bench.directories.lastErrors).all().isEmpty)
+    }
+
+    @Test func `an error goes with its configuration, and what can't be read is removed`() async throws {
+        let (bench, _) = try await failed(["own error in start"])
+        let configuration = try #require(await bench.store.configurations().first)
+        let store = LastErrorStore(folder: bench.directories.lastErrors)
+        let stranger = LastErrorStore.Record(error: ControlError(.timedOut, "x"), time: .now())
+        try store.keep(stranger, of: "stranger")
+        try AtomicFile.write(Array("{".utf8), to: store.folder + "/broken.json", mode: 0o600)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        #expect(Set(store.all().keys) == [configuration.identifier])
+        #expect(try FileSystem.names(inFolder: store.folder) == [configuration.identifier + ".json"])
+        await tunnels.forget(configuration.identifier)
+        #expect(store.all().isEmpty)
+    }
+
+    private func failed(_ behaviour: [String]) async throws -> (Bench, SessionView) {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: behaviour)
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = try await tunnel.start(configuration)
+        _ = try await witness.statuses(until: .disconnected)
+        await tunnel.idle()
+        return (bench, await tunnel.view(of: configuration))
+    }
+}
