@@ -51,11 +51,11 @@ import Testing
             (["--jsno", "list"], "There is no option \"--jsno\".", "Did you mean --json?"),
             (
                 ["list", "--timeout", "3"], "There is no option \"--timeout\" of list.",
-                "It is an option of up. Usage: tunnelctl list"
+                "It is an option of up and message. Usage: tunnelctl list"
             ),
             (
                 ["--timeout", "3", "list"], "There is no option \"--timeout\" of list.",
-                "It is an option of up. Usage: tunnelctl list"
+                "It is an option of up and message. Usage: tunnelctl list"
             ),
             (["list", "--xyzzy"], "There is no option \"--xyzzy\" of list.", "Usage: tunnelctl list"),
             (["--xyzzy", "list"], "There is no option \"--xyzzy\".", "`tunnelctl help` lists the commands."),

@@ -73,6 +73,14 @@ enum FakeService {
                 peers: view?.peers ?? []
             )
         }
+        service.on("org.tunneld.Sessions.SendMessage") { (parameters: MessageCalls.SendParameters, _) in
+            let fake = try box.get()
+            try fake.called("SendMessage")
+            return fake.update { state in
+                state.messages.append(parameters)
+                return MessageCalls.Reply(reply: state.answer)
+            }
+        }
         service.on("org.tunneld.Sessions.Monitor") { request in
             let parameters: SessionsCalls.StatusParameters = try request.parameters()
             let fake = try box.get()

@@ -36,6 +36,8 @@ final class FakeTunneld: Sendable {
                         warnings: []
                     )
                 }
+        var messages: [MessageCalls.SendParameters] = []
+        var answer: DataValue?
         var findings: [Finding] = []
         var secrets: [(label: String, bytes: [UInt8])] = []
         /// Methods in the order in which they were called.

@@ -26,6 +26,7 @@ actor FakeTunnel: TunnelProvider {
     private var isHanging = false
     private var turns: [@Sendable () -> Void] = []
     private var session: String?
+    private var held: MessageAnswer?
     private var phase = ProviderState.Phase.waiting
 
     init(link: ProviderLink) { self.link = link }
@@ -71,6 +72,20 @@ actor FakeTunnel: TunnelProvider {
         var state = ProviderState(phase: phase, status: .connecting, stage: .providerStarted)
         state.session = session
         return state
+    }
+
+    func handle(_ message: [UInt8], answer: @escaping MessageAnswer) {
+        let text = String(decoding: message, as: UTF8.self)
+        calls.append("message \(text)")
+        switch text {
+        case "hold": held = answer
+        case "release":
+            held?(.success(Array("held".utf8)))
+            answer(.success(nil))
+        case "none": answer(.failure(.messagesUnsupported))
+        case "forget": break
+        default: answer(.success(message.reversed()))
+        }
     }
 
     func stop(reason: String) {

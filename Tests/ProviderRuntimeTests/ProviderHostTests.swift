@@ -4,6 +4,7 @@ import Glibc
 import LinuxSystem
 import NetworkTypes
 import Synchronization
+import TestSupport
 import Testing
 import VarlinkCore
 import VarlinkSocket
@@ -19,7 +20,7 @@ struct ProviderHostTests {
         }
     }
 
-    @Test(arguments: ["Start", "Stop", "Status", "Ping", "PathChanged", "Supply"])
+    @Test(arguments: ["Start", "Stop", "Status", "Ping", "PathChanged", "Supply", "HandleMessage"])
     func `nothing is obeyed before an attach`(method: String) async throws {
         try await withHost { host in
             let error = await #expect(throws: VarlinkError.self) { try await host.call(method) }
@@ -65,6 +66,30 @@ struct ProviderHostTests {
             let parameters = ProviderCalls.AttachParameters(version: 1, epoch: 1, nonce: "nonce")
             await #expect(throws: VarlinkError.expectedMore) { try await host.call("Attach", parameters) }
         }
+    }
+
+    @Test func `a message is answered when the tunnel does, and holds up no other call`() async throws {
+        try await withHost { host in
+            _ = try await host.attach(epoch: 1)
+            #expect(try await ask(host, "abc") == "cba")
+            #expect(try await ask(host, "") == "")
+            async let held = ask(host, "hold")
+            #expect(await eventually { await host.tunnel.calls.contains("message hold") })
+            try await host.call("Ping")
+            #expect(try await ask(host, "release") == nil)
+            #expect(try await held == "held")
+            let none = await #expect(throws: VarlinkError.self) { try await ask(host, "none") }
+            #expect(none?.name == "org.tunneld.MessagesUnsupported")
+            // One that the tunnel forgets is answered all the same.
+            let forgotten = await #expect(throws: VarlinkError.self) { try await ask(host, "forget") }
+            #expect(forgotten?.name == "org.tunneld.InternalError")
+        }
+    }
+
+    private func ask(_ host: HostUnderTest, _ text: String) async throws -> String? {
+        let parameters = MessageCalls.HandleParameters(message: DataValue(text.utf8))
+        let reply: MessageCalls.Reply = try await host.ask("HandleMessage", parameters)
+        return reply.reply.map { String(decoding: $0.bytes, as: UTF8.self) }
     }
 
     @Test func `a later attach ends the replies to the one before`() async throws {
