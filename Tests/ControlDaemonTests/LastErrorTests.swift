@@ -22,7 +22,7 @@ import Testing
         let error = try #require(view.lastDisconnectError)
         // The first may also be noticed only once the tunnel is ready, and then it is tried again.
         if behaviour == "own error when ready" {
-            #expect(error.message == "The tunnel's provider ended 5 times within 60 seconds.")
+            #expect(error.message == "The tunnel broke 5 times within 60 seconds, and is given up.")
         }
         #expect(error.name == .providerFailed)
         #expect(

@@ -27,21 +27,14 @@ extension Tunnel {
     private func processEnded(_ provider: LaunchedProvider, _ session: String) {
         live?.watch?.cancel()
         live?.watch = nil
-        Task {
-            await self.hearLastWords()
-            self.tellEnd(of: provider, session)
-        }
-    }
-
-    private func tellEnd(of provider: LaunchedProvider, _ session: String) {
-        guard live?.provider?.identity == provider.identity else { return }
-        let error = endOfProvider(after: nil) ?? ControlError(.providerFailed, "The tunnel's provider ended.")
-        Task { await self.providerEnded(provider, error, session) }
+        Task { await self.providerEnded(provider, session) }
     }
 
     /// A provider ends with its device, and mostly says so; the kernel says it for certain.
-    private func providerEnded(_ provider: LaunchedProvider, _ error: ControlError, _ session: String) async {
-        var error = error
+    private func providerEnded(_ provider: LaunchedProvider, _ session: String) async {
+        await hearLastWords()
+        guard live?.provider?.identity == provider.identity else { return }
+        var error = endOfProvider(after: nil) ?? ControlError(.providerFailed, "The tunnel's provider ended.")
         if let interface = live?.interface, await services.network.state(of: interface) == .gone {
             error = Self.interfaceIsGone(interface.name)
         }
