@@ -83,7 +83,11 @@ package struct CommandContext: Sendable {
         whereRefused hint: String? = nil
     ) async throws(ControlError) -> ConfigurationsCalls.SaveReply {
         do {
-            return try await daemon.save(configuration, generation: generation, secrets: secrets)
+            var saved = try await daemon.save(configuration, generation: generation, secrets: secrets)
+            if generation > 0, saved.generation > generation, let reason = await reasonNotInForce(saved) {
+                saved.warnings.append(reason)
+            }
+            return saved
         } catch {
             var error = error
             switch error.name {

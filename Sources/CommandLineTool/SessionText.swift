@@ -56,9 +56,6 @@ package enum SessionText {
         add("listen port", view.listenPort.map(String.init))
         let traffic = view.counters.map(counters) ?? []
         for (index, line) in traffic.enumerated() { add(index == 0 ? "traffic" : "", line) }
-        if view.newerConfigurationWaiting {
-            add("note", "The stored configuration is newer than what runs; the next start takes it.")
-        }
         for note in view.notesBesideDNS { add("note", note) }
         return facts
     }

@@ -14,7 +14,9 @@ import Testing
     @Test func `one tunnel fills one screen`() async throws {
         var view = Samples.connected()
         view.newerConfigurationWaiting = true
-        view.notes = ["IPv6 is disabled here."] + [view.dns?.note].compactMap(\.self)
+        view.notes =
+            ["Generation 8 is stored and not in force; generation 7 runs on.", "IPv6 is disabled here."]
+            + [view.dns?.note].compactMap(\.self)
         let fake = try await fake(view)
         let ran = await Ran.tunnelctl("status", "home", socket: fake.socket)
         #expect(ran.code == .done)

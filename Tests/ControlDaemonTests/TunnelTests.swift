@@ -297,9 +297,36 @@ import Testing
         configuration = try await bench.replace(configuration, secrets: ["new:key": "sheep"])
         let view = try await view(of: tunnel, configuration) { $0.generation == 2 }
         #expect(view.addresses == ["192.0.2.2/32"] && view.generation == 2 && !view.newerConfigurationWaiting)
-        #expect(view.notes.contains("updated"))
+        #expect(view.notes.contains("updated 192.0.2.2/32"))
         // The earlier generation can be restored, with its secret.
         #expect(try bench.keychain.references() == old.union(StoreContents.references(in: configuration)))
+        await end(tunnel)
+    }
+
+    @Test func `a change that the network can't take leaves the provider with what it had`() async throws {
+        let bench = try Bench()
+        var configuration = try await bench.save(more: ["addresses": ["192.0.2.1/32"]])
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        bench.network.fail("apply")
+        configuration = try await bench.replace(changed(configuration, ["addresses": ["192.0.2.3/32"]]))
+        let view = try await view(of: tunnel, configuration) { $0.newerConfigurationWaiting }
+        #expect(view.addresses == ["192.0.2.1/32"] && view.generation == 1)
+        let updates = view.notes.filter { $0.hasPrefix("updated") }
+        #expect(updates == ["updated 192.0.2.3/32", "updated 192.0.2.1/32"])
+        #expect(
+            view.notes.contains {
+                $0.hasPrefix(
+                    "Generation 2 is stored and not in force; generation 1 runs on. The fake network can't apply"
+                )
+            },
+            "\(view.notes)"
+        )
+        // The next change that can be taken is, and says no more of the other.
+        bench.network.fail(nil)
+        configuration = try await bench.replace(changed(configuration, ["addresses": ["192.0.2.4/32"]]))
+        let mended = try await self.view(of: tunnel, configuration) { $0.generation == 3 }
+        #expect(!mended.newerConfigurationWaiting && !mended.notes.contains { $0.hasPrefix("Generation") })
         await end(tunnel)
     }
 
@@ -312,6 +339,9 @@ import Testing
         configuration = try await bench.replace(configuration, secrets: ["new:key": "sheep"])
         let view = try await view(of: tunnel, configuration) { $0.newerConfigurationWaiting }
         #expect(view.addresses == ["192.0.2.1/32"] && view.generation == 1 && view.newerConfigurationWaiting)
+        let note =
+            "Generation 2 is stored and not in force; generation 1 runs on. The fake can't change. It was told to."
+        #expect(view.notes.contains(note), "\(view.notes)")
         // A new provider goes on with the configuration that runs.
         let witness = Witness(bench.hub)
         kill(Int32(try #require(view.providerProcess)), SIGKILL)

@@ -33,7 +33,8 @@ struct SessionRecord: Codable, Sendable {
     var listenPort: Int?
     var wgSocket: WGSocket.Record?
     var notes: [String] = []
-    var newerConfigurationWaiting = false
+    /// Why a newer configuration that is stored isn't in force, in sentences; nil where there is none.
+    var notInForce: String?
 
     struct Process: Codable, Equatable, Sendable {
         var pid: Int32

@@ -74,22 +74,27 @@ extension Tunnel {
         guard let running = live?.record.configuration, running != configuration else { return }
         if running.provider == configuration.provider {
             live?.record.configuration = configuration
-            live?.record.newerConfigurationWaiting = false
+            live?.record.notInForce = nil
         } else {
             do {
                 try await changeProvider(to: configuration)
-                live?.record.newerConfigurationWaiting = false
+                live?.record.notInForce = nil
                 log.info("Generation \(configuration.generation) of \(configuration.name) is in force.")
             } catch {
-                live?.record.newerConfigurationWaiting = true
-                log.notice(
-                    "Generation \(configuration.generation) of \(configuration.name) waits for the next start: \(error)"
-                )
+                live?.record.notInForce = Self.notInForce(configuration.generation, running.generation, error)
+                log.notice("\(configuration.name): \(live?.record.notInForce ?? "its session has ended.")")
             }
         }
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
     }
 
+    private static func notInForce(_ generation: Int, _ running: Int, _ error: any Error) -> String {
+        let error = error as? ControlError ?? ControlError(.internalError, "It can't be applied: \(error).")
+        let why = [error.message, error.reason, error.remedy].compactMap(\.self).joined(separator: " ")
+        return "Generation \(generation) is stored and not in force; generation \(running) runs on. \(why)"
+    }
+
+    /// Has the provider and the network change over to a configuration, or neither.
     private func changeProvider(to configuration: Configuration) async throws {
         guard isReady, let live, let connection = live.connection, let provider = configuration.provider else {
             throw ControlError(.unavailable, "The tunnel isn't ready.")
@@ -97,10 +102,36 @@ extension Tunnel {
         guard provider.identifier == live.record.configuration.provider?.identifier else {
             throw ControlError(.unavailable, "Another provider can't take over a running tunnel.")
         }
+        let settings = try await update(provider, of: configuration, over: connection)
+        do {
+            try await applySettings(settings)
+        } catch {
+            // The network is as it was, so its provider must be, too.
+            let running = live.record.configuration
+            do {
+                if let provider = running.provider { _ = try await update(provider, of: running, over: connection) }
+            } catch {
+                log.warning("The provider of \(running.name) can't be given its former configuration back: \(error)")
+            }
+            throw error
+        }
+        guard self.live?.session == live.session else { throw Self.sessionEnded }
+        self.live?.record.configuration = configuration
+        await services.store.pin(StoreContents.references(in: configuration), by: live.session)
+    }
+
+    /// Hands a configuration to the provider that runs.
+    ///
+    /// - Returns: the network settings that it wants now.
+    private func update(
+        _ provider: Configuration.Provider,
+        of configuration: Configuration,
+        over connection: ProviderConnection
+    ) async throws -> NetworkSettingsDocument {
         let references = StoreContents.references(in: configuration)
         let secrets = try services.keychain.sealedBundle(of: references, ownedBy: configuration.owner.user)
         try await connection.send([DescriptorLabel.secrets: secrets])
-        let reply = try await ask(
+        return try await ask(
             "UpdateConfiguration",
             ProviderCalls.UpdateParameters(
                 configuration: provider.configuration,
@@ -109,11 +140,7 @@ extension Tunnel {
             as: ProviderCalls.SettingsReply.self,
             timeout: ProviderConnection.patience,
             over: connection
-        )
-        try await applySettings(reply.settings)
-        guard self.live?.session == live.session else { throw Self.sessionEnded }
-        self.live?.record.configuration = configuration
-        await services.store.pin(references, by: live.session)
+        ).settings
     }
 
     // MARK: The network

@@ -91,7 +91,7 @@ extension Tunnel {
         guard let live, live.session == condition.session else { return view }
         let record = live.record
         view.generation = record.configuration.generation
-        view.newerConfigurationWaiting = record.newerConfigurationWaiting
+        view.newerConfigurationWaiting = record.notInForce != nil
         view.interface = live.interface?.name
         view.providerProcess = live.provider.map { Int($0.identity.pid) }
         view.peers = state?.peers ?? []
@@ -101,7 +101,8 @@ extension Tunnel {
         view.routes = applied?.routes ?? []
         view.mtu = applied?.mtu
         view.notes =
-            ConfigurationNotes.notInForce(record.configuration) + record.notes + (applied?.notes ?? [])
+            [record.notInForce].compactMap(\.self) + ConfigurationNotes.notInForce(record.configuration) + record.notes
+            + (applied?.notes ?? [])
             + (state?.notes ?? [])
         if let note = ConfigurationNotes.onPeers(stored, state) { view.notes.append(note) }
         view.dns = dns(record)
