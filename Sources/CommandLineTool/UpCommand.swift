@@ -37,7 +37,7 @@ struct UpCommand {
                 }
             case .lost(let error):
                 lost = error
-                context.console.note("The connection to tunneld was lost; the tunnel goes on. Waiting for tunneld.")
+                context.console.note("The connection to tunneld was lost; what runs goes on. Waiting for tunneld.")
             case .alarm(0): return try await giveUp(view, &progress, lost)
             case .alarm: if lost == nil, let code = try await read(view, &progress, telling: true) { return code }
             case .interrupted: return interrupted(view)

@@ -26,10 +26,10 @@ struct DaemonProcess {
     }
 
     private func remedy(_ isStopped: Bool) -> String {
-        guard identifier > 0 else { return "Look into its log (journalctl -t tunneld). Running tunnels go on." }
+        guard identifier > 0 else { return "Look into \(LogHint.tunneld). Running tunnels go on." }
         return isStopped
             ? "Let it go on: `kill -CONT \(identifier)`. Running tunnels go on meanwhile."
-            : "Look into its log (journalctl -t tunneld). If it stays so, end it with `kill -9 \(identifier)` and start it "
+            : "Look into \(LogHint.tunneld). If it stays so, end it with `kill -9 \(identifier)` and start it "
                 + "again: running tunnels go on."
     }
 

@@ -80,9 +80,10 @@ package enum ErrorTranslation {
         default:
             ControlError(
                 .unavailable,
-                "The connection to tunneld ended before it had answered \(method).",
-                reason: "\(error).",
-                remedy: "Look into its log, and try again: running tunnels go on."
+                "The connection to tunneld ended before it had answered.",
+                reason: "\(method): \(error).",
+                remedy:
+                    "See whether tunneld runs and what is in \(LogHint.tunneld), and try again: running tunnels go on."
             )
         }
     }

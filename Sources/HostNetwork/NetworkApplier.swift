@@ -168,7 +168,8 @@ package struct NetworkApplier: Sendable {
             )
         }
         let error = NetworkSettingsError(what, failure.reason)
-        return NetworkSettingsError(error.code, what, why: (error.why ?? "") + remains, remedy: error.remedy)
+        let remedy = failure.reason.code == EADDRNOTAVAIL ? "Give the tunnel another address." : error.remedy
+        return NetworkSettingsError(error.code, what, why: (error.why ?? "") + remains, remedy: remedy)
     }
 
     private func otherOwner(of route: Route) -> String? {

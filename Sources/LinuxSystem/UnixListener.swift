@@ -85,7 +85,9 @@ package final class UnixListener: Sendable {
             throw SystemError(EADDRINUSE, in: "bind")
         } catch {
             switch error.code {
-            case ENOENT: return
+            case ENOENT:
+                // A link that leads nowhere is somebody else's, and would be in the way.
+                guard (try? FileIdentity(of: address)) == nil else { throw SystemError(ENOTSOCK, in: "bind") }
             // Nobody listens, if it is a socket at all: connect(2) answers the same for any other file.
             case ECONNREFUSED:
                 guard try FileIdentity(of: address).isSocket else { throw SystemError(ENOTSOCK, in: "bind") }

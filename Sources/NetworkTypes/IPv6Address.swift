@@ -27,6 +27,11 @@ package struct IPv6Address: Hashable, Comparable, Sendable {
     /// Whether the address is in fe80::/10 (RFC 4291, section 2.5.6) and so needs a zone to be reached.
     package var isLinkLocal: Bool { high >> 54 == 0xfe80 >> 6 }
 
+    /// The IPv4 address that ::ffff:a.b.c.d stands for (RFC 4291, section 2.5.5.2); nil for all others.
+    package var mappedIPv4: IPv4Address? {
+        high == 0 && low >> 32 == 0xffff ? IPv4Address(UInt32(truncatingIfNeeded: low)) : nil
+    }
+
     package static func < (a: IPv6Address, b: IPv6Address) -> Bool { (a.high, a.low) < (b.high, b.low) }
 
     /// The 16 bytes in the order in which they stand in a packet.

@@ -126,12 +126,20 @@ extension ConfigurationReader {
                 try PrefixText.parseInterfaceAddress(text)
             }
             interface.addresses += prefixes
+            warnOfLoopback(prefixes, of: value)
         default:
             let prefixes = prefixes(items, of: value) { (text) throws(ValueProblem) in try PrefixText.parse(text) }
             peers[peers.count - 1].allowedIPs += prefixes.map { ($0, value.line) }
+            warnOfLoopback(prefixes, of: value)
             for prefix in prefixes where !prefix.isNetwork {
                 note(value, .warning, "\(prefix) has host bits; it is used as \(prefix.network) and exported as typed")
             }
+        }
+    }
+
+    private mutating func warnOfLoopback(_ prefixes: [IPPrefix], of value: FileValue) {
+        for prefix in prefixes where PrefixText.isLoopback(prefix) {
+            note(value, .warning, "\(prefix) is of the loopback, which never goes through a tunnel")
         }
     }
 

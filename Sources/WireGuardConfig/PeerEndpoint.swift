@@ -84,6 +84,12 @@ extension PeerEndpoint {
         } else {
             host = .name(try DomainText.parse(text))
         }
+        if case .address(.v6(let address), _) = host, let inner = address.mappedIPv4 {
+            throw ValueProblem(
+                "\(address) is IPv4 in the form of IPv6, which can't be called",
+                hint: "Write \(inner) without brackets."
+            )
+        }
         if case .address(let address, _) = host, let use = PrefixText.specialUse(of: address) {
             throw ValueProblem("\(address) is \(use), where no peer can be")
         }

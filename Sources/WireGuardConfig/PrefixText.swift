@@ -19,6 +19,14 @@ enum PrefixText {
         return prefix
     }
 
+    /// Whether all of it is a machine's own (127.0.0.0/8, ::1/128).
+    static func isLoopback(_ prefix: IPPrefix) -> Bool {
+        switch prefix.address {
+        case .v4(let v4): v4.value >> 24 == 127 && prefix.length >= 8
+        case .v6(let v6): v6 == .loopback && prefix.length == 128
+        }
+    }
+
     /// "the unspecified address" or "a multicast address"; nil for one that a host may have.
     static func specialUse(of address: IPAddress) -> String? {
         switch address {

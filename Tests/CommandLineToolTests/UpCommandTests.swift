@@ -343,7 +343,7 @@ import Testing
         await fake.stop()
         let result = await ran
         #expect(result.code == .tunneldNotRunning)
-        #expect(result.errors.contains("The connection to tunneld was lost; the tunnel goes on."))
+        #expect(result.errors.contains("The connection to tunneld was lost; what runs goes on."))
     }
 
     @Test(arguments: ["0", "-1", "soon", "1e12", "nan"])

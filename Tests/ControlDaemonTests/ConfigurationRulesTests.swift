@@ -88,6 +88,12 @@ import Testing
                 + "one: a [Peer] with its PublicKey and AllowedIPs."
         )
         #expect(ConfigurationNotes.onPeers(wireGuard, nil) == nil)
+        wireGuard.provider?.configuration = ["peers": [["publicKey": "k"]]]
+        #expect(
+            ConfigurationNotes.onPeers(wireGuard, state)
+                == "It has no peers any more: they were removed with `wg set`, for this session alone. `tunnelctl down "
+                + "'gate way'` and `tunnelctl up 'gate way'` bring those of the configuration back."
+        )
         wireGuard.provider?.identifier = "org.tunneld.fake"
         #expect(ConfigurationNotes.onPeers(wireGuard, state) == nil)
     }

@@ -109,6 +109,27 @@ class SessionChanges(unittest.TestCase):
         self.replace_provider("house")
         self.assertIn(other, run("wg", "show", self.name, "peers").stdout)
 
+    def test_a_change_that_cannot_be_applied_leaves_what_runs_and_is_told(self):
+        before = self.daemon.status("home")
+        self.a.exec("ip", "route", "add", "10.55.0.0/16", "via", "10.99.0.2")
+        saved = self.daemon.ctl("set", "home", "provider.configuration.peers[0].allowedIPs=10.20.0.3/32,10.55.0.0/16")
+        self.assertIn("is stored and not in force", saved.stdout)
+        self.assertIn("Cannot add the route 10.55.0.0/16", saved.stdout)
+        after = self.daemon.status("home")
+        self.assertTrue(after["newerConfigurationWaiting"])
+        for key in "generation", "routes", "addresses":
+            self.assertEqual(after[key], before[key])
+        self.assertEqual(after["peers"][0]["allowedIPs"], before["peers"][0]["allowedIPs"])
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        # Once it can be had, it is taken, and the note goes.
+        self.a.exec("ip", "route", "del", "10.55.0.0/16")
+        saved = self.daemon.ctl("set", "home", "provider.configuration.peers[0].allowedIPs=10.20.0.2/32,10.55.0.0/16")
+        self.assertNotIn("not in force", saved.stdout)
+        after = wait_for("the change to be in force", lambda: (
+            lambda status: not status["newerConfigurationWaiting"] and status)(self.daemon.status("home")), 10)
+        self.assertIn("10.55.0.0/16", after["routes"])
+        self.assertFalse([note for note in after["notes"] if "in force" in note])
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -89,6 +89,14 @@ import Testing
         _ = file
     }
 
+    @Test func `a link that leads nowhere is left alone, and told as what it is`() throws {
+        #expect(unsafe symlink("/nowhere", path) == 0)
+        #expect(throws: UnixListenerError.notASocket(path: path)) {
+            try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o600)
+        }
+        #expect(try names() == ["control"])
+    }
+
     @Test func `of twenty that start at once one listens, also over a dead one's file`() async throws {
         _ = try UnixListener(.stream, at: UnixSocketAddress(path), mode: 0o600)
         waitUntilNobodyListens()

@@ -161,6 +161,24 @@ import WireGuardConfig
         #expect(reading.report.warnings.map(\.text) == ["is all zeros, which means none: taken as none"])
     }
 
+    @Test func `what is of the loopback is taken, and warned of`() throws {
+        let reading = try Reading(
+            Sample.file(
+                interface: "Address = 127.0.0.1/8, ::1/128, 10.0.0.1/24",
+                peer: "AllowedIPs = 127.1.0.0/16, ::1/128, 0.0.0.0/0, 126.0.0.0/7"
+            )
+        )
+        #expect(reading.configuration.addresses.count == 3 && reading.configuration.peers[0].allowedIPs.count == 4)
+        #expect(
+            reading.report.warnings.map(\.text) == [
+                "127.0.0.1/8 is of the loopback, which never goes through a tunnel",
+                "::1/128 is of the loopback, which never goes through a tunnel",
+                "127.1.0.0/16 is of the loopback, which never goes through a tunnel",
+                "::1/128 is of the loopback, which never goes through a tunnel",
+            ]
+        )
+    }
+
     @Test func `a peer with the file's own public key is warned of`() throws {
         let own = try #require(WireGuardPublicKey(Sample.peers[0]))
         let file = Array(Sample.file(peer: "AllowedIPs = ::/0").utf8)

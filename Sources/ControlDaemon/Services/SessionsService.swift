@@ -61,7 +61,7 @@ struct SessionsService: Sendable {
             throw ControlError(
                 .configurationDisabled,
                 "Can't start \(configuration.name): it is disabled.",
-                remedy: "Enable it first."
+                remedy: "Enable it first: `\(TunnelctlCommand.text("enable", configuration.name))`."
             )
         }
     }

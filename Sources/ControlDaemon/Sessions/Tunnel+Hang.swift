@@ -77,7 +77,7 @@ extension Tunnel {
             .providerFailed,
             "The tunnel's provider hung.",
             reason: "Process \(provider.identity.pid) did nothing any more while \(work), and was killed.",
-            remedy: "Its last words are in the log: journalctl -t tunneld."
+            remedy: "Its last words are in \(LogHint.tunneld)."
         )
         log.error("\(error.message) \(error.reason ?? "")")
         do { try provider.process.signal(SIGKILL) } catch {

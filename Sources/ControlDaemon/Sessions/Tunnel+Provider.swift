@@ -67,7 +67,7 @@ extension Tunnel {
             .providerFailed,
             "The tunnel's provider ended.",
             reason: "Process \(process.pid) \(known).",
-            remedy: "Its last words are in the log: journalctl -t tunneld."
+            remedy: "Its last words are in \(LogHint.tunneld)."
         )
     }
 

@@ -104,7 +104,7 @@ extension Tunnel {
             [record.notInForce].compactMap(\.self) + ConfigurationNotes.notInForce(record.configuration) + record.notes
             + (applied?.notes ?? [])
             + (state?.notes ?? [])
-        if let note = ConfigurationNotes.onPeers(stored, state) { view.notes.append(note) }
+        if let note = ConfigurationNotes.onPeers(record.configuration, state) { view.notes.append(note) }
         view.dns = dns(record)
         if let note = view.dns?.note { view.notes.append(note) }
         return view

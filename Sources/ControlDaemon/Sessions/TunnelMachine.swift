@@ -299,7 +299,7 @@ package struct TunnelMachine: Sendable {
             .timedOut,
             "The tunnel didn't get ready within \(seconds) seconds.",
             reason: "\(hungWhile)\(step).",
-            remedy: "Look into the log: journalctl -t tunneld. The limit is start-timeout in tunneld.conf."
+            remedy: "Look into \(LogHint.tunneld). The limit is start-timeout in tunneld.conf."
         )
     }
 
@@ -315,7 +315,7 @@ package struct TunnelMachine: Sendable {
             last.name,
             "The tunnel broke \(losses.count) times within \(Int(Self.lossPeriod.inSeconds)) seconds, and is given up.",
             reason: (counted + [last.reason].compactMap(\.self)).joined(separator: " "),
-            remedy: last.remedy ?? "Look into the log: journalctl -t tunneld.",
+            remedy: last.remedy ?? "Look into \(LogHint.tunneld).",
             underlying: ownError
         )
     }

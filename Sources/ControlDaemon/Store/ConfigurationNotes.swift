@@ -31,6 +31,12 @@ enum ConfigurationNotes {
     /// What a running tunnel of WireGuard lacks; nil for those of other providers.
     static func onPeers(_ configuration: Configuration, _ state: ProviderState?) -> String? {
         guard isWireGuard(configuration), let state, state.phase == .ready, state.peers.isEmpty else { return nil }
+        if configuration.provider?.configuration["peers"]?.array?.isEmpty == false {
+            let name = configuration.name
+            return "It has no peers any more: they were removed with `wg set`, for this session alone. "
+                + "`\(TunnelctlCommand.text("down", name))` and `\(TunnelctlCommand.text("up", name))` bring those of the "
+                + "configuration back."
+        }
         let edit = TunnelctlCommand.text("edit", configuration.name, options: ["--conf"])
         return "It has no peers yet, so nobody can connect and nothing is sent. `\(edit)` adds one: a [Peer] with its "
             + "PublicKey and AllowedIPs."
