@@ -131,7 +131,10 @@ package struct NetworkApplier: Sendable {
         if difference.needsPromotion { try promoteSecondaries(difference.interface.name) }
         var transaction = NetworkTransaction(socket: tables.socket)
         do throws(NetworkChangeFailure) {
-            for step in difference.steps { try transaction.perform(step) }
+            for (number, step) in difference.steps.enumerated() {
+                try transaction.perform(step)
+                if number == 0, difference.bringsIPv6 { removeLinkLocalAddresses(difference.interface) }
+            }
         } catch {
             let left = transaction.rollBack()
             // What couldn't be undone stays in the journal, to be taken back later.
@@ -141,6 +144,15 @@ package struct NetworkApplier: Sendable {
         journal = before.replacing(with: objects, on: difference.interface)
         // If this fails, the file names things that are gone, and taking those back does nothing.
         try? record(journal)
+    }
+
+    /// Takes away what the kernel made up when the link had IPv6 again; nobody else can have one there yet.
+    private func removeLinkLocalAddresses(_ interface: InterfaceIdentity) {
+        _ = try? tables.socket.request(Link.withoutLinkLocalAddress(index: interface.index))
+        let present = (try? tables.addresses(of: interface.index)) ?? []
+        for address in present {
+            if case .v6(let v6) = address.prefix.address, v6.isLinkLocal { try? tables.send(address.delete) }
+        }
     }
 
     private func promoteSecondaries(_ name: String) throws(NetworkSettingsError) {

@@ -12,6 +12,8 @@ struct NetworkDifference: Sendable {
     /// The kernel counts the later ones as secondary, and removes them with the first unless it is told to promote one
     /// (Documentation/networking/ip-sysctl.rst, promote_secondaries). It lists the first one first.
     let needsPromotion: Bool
+    /// Whether the first step gives the link IPv6 again, with an address that the kernel makes up.
+    let bringsIPv6: Bool
 
     var isEmpty: Bool { steps.allSatisfy(\.isEmpty) }
 
@@ -40,29 +42,48 @@ struct NetworkDifference: Sendable {
                 )
             ]
         }
-        let addresses = Changes(state.addresses, plan.addresses, samePlace: { $0.prefix })
-        let routes = Changes(state.routes, plan.routes, samePlace: { $0 })
-        let rules = Changes(state.rules, plan.rules, samePlace: { $0 })
-        // What somebody else put on the link is not ours to remove.
-        let removed = addresses.removed.filter { state.journalledAddresses.contains($0.prefix) }
-        needsPromotion = removed.contains { old in
+        let ours = state.journalledAddresses
+        let v4 = AddressDifference(from: state.addresses, to: plan.addresses, ours: ours, isIPv6: false)
+        let v6 = AddressDifference(from: state.addresses, to: plan.addresses, ours: ours, isIPv6: true)
+        let routes = Changes(state.routes, plan.routes)
+        let rules = Changes(state.rules, plan.rules)
+        needsPromotion = v4.removed.contains { old in
             let network = old.prefix.network
-            return !network.address.isIPv6 && state.addresses.first { $0.prefix.network == network } == old
-                && plan.addresses.contains { $0.prefix.network == network }
+            return state.addresses.first { $0.prefix.network == network } == old
+                && (v4.kept + v4.early).contains { $0.prefix.network == network }
         }
+        // With the last IPv4 address of a link the kernel throws away all its IPv4 routes (fib_disable_ip).
+        let present = state.addresses.filter { !$0.prefix.address.isIPv6 }
+        let isEmptied = v4.early.isEmpty && !present.isEmpty && present.allSatisfy(v4.removed.contains)
+        let thrown = { (route: Route) in
+            isEmptied && route.interface == index && !route.destination.address.isIPv6
+        }
+        // The kernel's own route to an address's network must go before ours can take its place.
+        let freed = Set(v4.removed.map(\.prefix.network))
+        let waits = { (route: Route) in
+            thrown(route) || route.table == Route.mainTable && freed.contains(route.destination)
+        }
+        let deferred = plan.routes.filter { thrown($0) || waits($0) && routes.added.contains($0) }
+        let exchange = [
+            (v4.removed + v6.removed).map { $0.removing(from: name) },
+            (v4.late + v6.late).map { $0.adding(to: name) },
+            deferred.map { $0.adding(to: name) },
+        ]
         // Below 1280 the kernel throws IPv6 off the link: only when all else is done.
         let shrinksLast = mtu < TunnelMTU.minimumForIPv6
-        steps = [
-            shrinksLast ? [] : size,
-            addresses.added.map { $0.adding(to: name) },
-            up,
-            routes.added.map { $0.adding(to: name) },
-            rules.added.map { $0.adding(for: name) },
-            rules.removed.map { $0.removing(for: name) },
-            routes.removed.map { $0.removing(from: name) },
-            removed.map { $0.removing(from: name) },
-            shrinksLast ? size : [],
-        ]
+        bringsIPv6 = !isFirstUse && !shrinksLast && state.link.mtu < TunnelMTU.minimumForIPv6
+        steps =
+            [
+                shrinksLast ? [] : size,
+                (v4.early + v6.early).map { $0.adding(to: name) },
+                up,
+                routes.added.filter { !waits($0) }.map { $0.adding(to: name) },
+                rules.added.map { $0.adding(for: name) },
+                state.routes.filter(thrown).map { $0.removing(from: name) },
+            ] + (isEmptied ? exchange : []) + [
+                rules.removed.map { $0.removing(for: name) },
+                routes.removed.filter { !thrown($0) }.map { $0.removing(from: name) },
+            ] + (isEmptied ? [] : exchange) + [shrinksLast ? size : []]
     }
 }
 
@@ -71,11 +92,11 @@ private struct Changes<Object: Hashable> {
     let added: [Object]
     let removed: [Object]
 
-    init<Place: Hashable>(_ present: [Object], _ wanted: [Object], samePlace: (Object) -> Place) {
-        let have = Set(present.map(samePlace))
-        let want = Set(wanted.map(samePlace))
-        added = wanted.filter { !have.contains(samePlace($0)) }
-        removed = present.filter { !want.contains(samePlace($0)) }
+    init(_ present: [Object], _ wanted: [Object]) {
+        let have = Set(present)
+        let want = Set(wanted)
+        added = wanted.filter { !have.contains($0) }
+        removed = present.filter { !want.contains($0) }
     }
 }
 
