@@ -17,10 +17,17 @@ struct StatusCommand {
                 try context.console.print(SessionTable.lines(views, owners: owners))
             }
         }
-        let down = views.filter { $0.status != .connected }
-        guard context.invocation.has(.check), !down.isEmpty else { return .done }
-        context.console.note("\(down.map { "\($0.name) is \($0.status.rawValue)" }.joined(separator: ", ")).")
+        let faults = views.compactMap(Self.fault)
+        guard context.invocation.has(.check), !faults.isEmpty else { return .done }
+        context.console.note("\(faults.joined(separator: ", ")).")
         return .notConnected
+    }
+
+    /// What a check finds: a tunnel that isn't connected, or that traffic goes round.
+    private static func fault(_ view: SessionView) -> String? {
+        if view.status != .connected { return "\(view.name) is \(view.status.rawValue)" }
+        guard !view.lostRoutes.isEmpty else { return nil }
+        return "traffic to \(view.lostRoutes.joined(separator: " ")) doesn't go through \(view.name)"
     }
 
     private func one() async throws -> [SessionView] {

@@ -30,6 +30,8 @@ package struct SessionView: Codable, Equatable, Sendable {
     package var listenPort: Int?
     package var addresses: [String]
     package var routes: [String]
+    /// Prefixes that ought to lead into the tunnel, and don't: what was taken away or diverted from outside.
+    package var lostRoutes: [String]
     package var mtu: Int?
     package var dns: DNSView?
     /// What a person should know: a feature that is off and why.
@@ -46,6 +48,7 @@ package struct SessionView: Codable, Equatable, Sendable {
         newerConfigurationWaiting = false
         addresses = []
         routes = []
+        lostRoutes = []
         notes = []
     }
 }
@@ -54,7 +57,7 @@ extension SessionView {
     private enum CodingKeys: String, CodingKey {
         case identifier, name, status, since, interface, readAt, session, providerProcess, lastDisconnectError, peers
         case counters, enabled, generation, newerConfigurationWaiting, stage, reason, failure, publicKey, listenPort
-        case addresses, routes, mtu, dns, notes
+        case addresses, routes, lostRoutes, mtu, dns, notes
     }
 
     /// Every key stands in the document, `null` where there is nothing to say.
@@ -81,6 +84,7 @@ extension SessionView {
         try c.encode(listenPort, forKey: .listenPort)
         try c.encode(addresses, forKey: .addresses)
         try c.encode(routes, forKey: .routes)
+        try c.encode(lostRoutes, forKey: .lostRoutes)
         try c.encode(mtu, forKey: .mtu)
         try c.encode(dns, forKey: .dns)
         try c.encode(notes, forKey: .notes)

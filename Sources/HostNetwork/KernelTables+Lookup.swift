@@ -39,8 +39,7 @@ extension KernelTables {
             guard let first = try socket.request(request).first else { return nil }
             answer = first
         } catch {
-            let nowhere = [ENETUNREACH, EHOSTUNREACH, EACCES, ENETDOWN, EAFNOSUPPORT, EOPNOTSUPP, ENODEV]
-            guard nowhere.contains(error.code) else { throw error }
+            guard error.meansNoRoute else { throw error }
             return nil
         }
         let (header, attributes) = try answer.read(rtmsg.self)
@@ -67,5 +66,12 @@ extension KernelTables {
             mtu: min(found.mtu.flatMap { $0 > 0 ? $0 : nil } ?? link.mtu, link.mtu),
             isIPv6: endpoint.address.isIPv6
         )
+    }
+}
+
+extension NetlinkError {
+    /// Whether the kernel says that a packet would get nowhere.
+    var meansNoRoute: Bool {
+        [ENETUNREACH, EHOSTUNREACH, EACCES, ENETDOWN, EAFNOSUPPORT, EOPNOTSUPP, ENODEV].contains(code)
     }
 }

@@ -42,6 +42,7 @@ package struct KernelTables: Sendable {
                 !found.isCloned && found.route.destination.address.isIPv6 == filter.isIPv6
                     && (filter.table ?? found.route.table) == found.route.table
                     && (filter.owner ?? found.owner) == found.owner
+                    && (filter.interface ?? found.route.interface) == found.route.interface
             }
     }
 

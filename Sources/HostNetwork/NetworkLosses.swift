@@ -1,38 +1,107 @@
 package import Netlink
 package import NetworkTypes
 
-/// What of the settings in force somebody else has taken from the kernel.
+/// What of the settings in force isn't so any more, by somebody else's doing.
 package struct NetworkLosses: Equatable, Sendable {
     package var addresses: [IPPrefix] = []
-    /// Prefixes that don't lead into the tunnel any more.
+    /// Prefixes whose routes into the tunnel were removed.
     package var routes: [IPPrefix] = []
+    package var rules: [RoutingRule] = []
+    /// Prefixes with all their routes and rules, that the kernel sends elsewhere all the same.
+    package var diversions: [RouteDiversion] = []
+
+    /// Prefixes that don't lead into the tunnel, for whatever reason.
+    package var prefixes: Set<IPPrefix> {
+        Set(routes).union(rules.filter(\.leadsIntoTunnel).map(\.destination)).union(diversions.map(\.prefix))
+    }
 
     /// Compares what a journal names with what is there.
-    package init(of journal: NetworkJournal, addresses: [InterfaceAddress], routes: [Route]) {
+    ///
+    /// - Parameters:
+    ///   - covered: prefixes that lead into the tunnel by the kernel's own route to an address's network.
+    ///   - routes: everybody's into the interface, in the tables that the journal names and in the main table.
+    ///   - rules: everybody's.
+    package init(
+        of journal: NetworkJournal,
+        covered: [IPPrefix] = [],
+        addresses: [InterfaceAddress],
+        routes: [KernelRoute],
+        rules: [KernelRule]
+    ) {
         let present = Set(addresses.map(\.prefix))
         self.addresses = journal.addresses.map(\.prefix).filter { !present.contains($0) }
-        let known = Set(routes)
-        self.routes = journal.routes.filter { $0.kind == .unicast && !known.contains($0) }.map(\.destination)
+        let ours = Set(routes.filter(\.isOurs).map(\.route))
+        let main = routes.map(\.route).filter { $0.table == Route.mainTable && $0.kind == .unicast }.map(\.destination)
+        self.routes =
+            journal.routes.filter { $0.kind == .unicast && !ours.contains($0) }.map(\.destination)
+            + covered.filter { prefix in !main.contains { $0.length <= prefix.length && $0.contains(prefix.address) } }
+        let known = Set(rules.filter(\.isOurs).compactMap(\.rule))
+        self.rules = journal.rules.filter { !known.contains($0) }
     }
 }
 
+extension RoutingRule {
+    /// Whether it is by this rule that packets come to the tunnel's own table.
+    package var leadsIntoTunnel: Bool { condition == .withoutOuterMark }
+}
+
 extension HostNetwork {
-    /// Looks what of a tunnel's addresses and routes is missing.
-    package nonisolated func losses(of journal: NetworkJournal) async throws(NetlinkError) -> NetworkLosses {
-        guard let interface = journal.interface else { return NetworkLosses(of: journal, addresses: [], routes: []) }
-        let addresses = try reader.addresses(of: interface.index)
-        var routes: [Route] = []
-        for filter in Set(
-            journal.routes.map { route in
-                KernelRoute.Filter(
-                    isIPv6: route.destination.address.isIPv6,
-                    table: route.table,
-                    owner: Ownership.routingProtocol
-                )
-            }
-        ) {
-            routes += try reader.routes(filter).map(\.route)
+    /// Looks what of a tunnel's addresses, routes and rules is missing, and which way packets really go.
+    ///
+    /// - Parameter routes: the prefixes that lead into the tunnel.
+    package nonisolated func losses(
+        of journal: NetworkJournal,
+        routes: [IPPrefix]
+    ) async throws(NetlinkError) -> NetworkLosses {
+        try reader.losses(of: journal, routes: routes, tunnels: ownInterfaces)
+    }
+}
+
+extension KernelTables {
+    func losses(
+        of journal: NetworkJournal,
+        routes: [IPPrefix],
+        tunnels: OwnInterfaces
+    ) throws(NetlinkError) -> NetworkLosses {
+        guard let interface = journal.interface else {
+            return NetworkLosses(of: journal, addresses: [], routes: [], rules: [])
         }
-        return NetworkLosses(of: journal, addresses: addresses, routes: routes)
+        let own = Set(journal.routes.map(\.destination))
+        let covered = routes.filter { !own.contains($0) }
+        var filters: Set<KernelRoute.Filter> = []
+        for route in journal.routes where route.kind == .unicast {
+            filters.insert(.init(route.destination, table: route.table, interface: interface.index))
+        }
+        for prefix in covered { filters.insert(.init(prefix, table: Route.mainTable, interface: interface.index)) }
+        var present: [KernelRoute] = []
+        for filter in filters { present += try self.routes(filter) }
+        var rules: [KernelRule] = []
+        if !journal.rules.isEmpty { rules = try self.rules(isIPv6: false) + self.rules(isIPv6: true) }
+        var losses = NetworkLosses(
+            of: journal,
+            covered: covered,
+            addresses: try addresses(of: interface.index),
+            routes: present,
+            rules: rules
+        )
+        // Into a table of the user's own only rules of their own lead, of which we know nothing.
+        let elsewhere = Set(journal.routes.filter(\.isInOthersTable).map(\.destination))
+        let known = losses.prefixes.union(elsewhere)
+        losses.diversions = try diversions(
+            of: routes.filter { !known.contains($0) },
+            from: interface.index,
+            tunnels: tunnels
+        )
+        return losses
+    }
+}
+
+extension Route {
+    fileprivate var isInOthersTable: Bool { table != Self.mainTable && !Ownership.tables.contains(table) }
+}
+
+extension KernelRoute.Filter {
+    fileprivate init(_ prefix: IPPrefix, table: UInt32, interface: UInt32) {
+        self.init(isIPv6: prefix.address.isIPv6, table: table, interface: interface)
     }
 }

@@ -130,11 +130,13 @@ package struct KernelRoute: Hashable, Sendable {
         package var isIPv6: Bool
         package var table: UInt32?
         package var owner: UInt8?
+        package var interface: UInt32?
 
-        package init(isIPv6: Bool, table: UInt32? = nil, owner: UInt8? = nil) {
+        package init(isIPv6: Bool, table: UInt32? = nil, owner: UInt8? = nil, interface: UInt32? = nil) {
             self.isIPv6 = isIPv6
             self.table = table
             self.owner = owner
+            self.interface = interface
         }
     }
 
@@ -145,6 +147,7 @@ package struct KernelRoute: Hashable, Sendable {
             header.rtm_protocol = filter.owner ?? 0
             $0.header(header)
             if let table = filter.table { $0.put(RTA_TABLE.rawValue, table) }
+            if let interface = filter.interface { $0.put(RTA_OIF.rawValue, interface) }
         }
     }
 }

@@ -115,6 +115,16 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `a check answers with 3 where traffic goes round the tunnel`() async throws {
+        var view = Samples.connected()
+        view.lostRoutes = ["0.0.0.0/0", "::/0"]
+        let fake = try await fake(view)
+        let ran = await Ran.tunnelctl("status", "home", "--check", socket: fake.socket)
+        #expect(ran.code == .notConnected)
+        #expect(ran.errors == "tunnelctl: traffic to 0.0.0.0/0 ::/0 doesn't go through home.\n")
+        await fake.stop()
+    }
+
     @Test func `a check answers with 3 where a tunnel isn't connected`() async throws {
         let fake = try await fake(Samples.connected(), Samples.down(Samples.office, "office"))
         #expect(await Ran.tunnelctl("status", "home", "--check", socket: fake.socket).code == .done)

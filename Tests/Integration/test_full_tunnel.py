@@ -109,6 +109,47 @@ class FullTunnel(unittest.TestCase):
         self.daemon.ctl("down", "full1")
         self.assertEqual(self.a.snapshot(), before)
 
+    def lost(self, *arguments, undo):
+        """What status says while something is amiss; and that it is well without."""
+        self.a.ip(*arguments)
+        status, check = self.daemon.status("full1"), self.daemon.ctl("status", "full1", "--check", check=False)
+        self.assertEqual(check.returncode, 3 if status["lostRoutes"] else 0, check.stderr)
+        self.daemon.kill()
+        self.daemon.start()
+        self.daemon.wait_status("full1", "connected", 10)
+        after = self.daemon.status("full1")
+        self.assertEqual((after["lostRoutes"], after["notes"]), (status["lostRoutes"], status["notes"]))
+        self.a.ip(*undo)
+        self.assertEqual(self.daemon.status("full1")["notes"], [])
+        return sorted(status["routes"]), status["lostRoutes"], status["notes"]
+
+    def test_traffic_that_goes_round_it_is_told(self):
+        self.tunnel()
+        table = str(0x74756e00)
+        self.assertEqual(self.daemon.status("full1")["notes"], [])
+        self.assertEqual(
+            self.lost("rule", "del", "pref", "29995", undo=[
+                "rule", "add", "pref", "29995", "fwmark", "0/0x8000000", "lookup", table, "protocol", "140"]),
+            (["::/0"], ["0.0.0.0/0"], ["The routing rule 29995 was removed from outside: traffic to 0.0.0.0/0 doesn't go "
+                                      "through the tunnel."]))
+        self.assertEqual(
+            self.lost("rule", "del", "pref", "29994", undo=[
+                "rule", "add", "pref", "29994", "lookup", "main", "suppress_prefixlength", "0", "protocol", "140"]),
+            (["0.0.0.0/0", "::/0"], [], ["The routing rule 29994 was removed from outside: networks of other interfaces "
+                                        "within 0.0.0.0/0 are not reached directly."]))
+        for family, prefix, other in (("-4", "0.0.0.0/0", "::/0"), ("-6", "::/0", "0.0.0.0/0")):
+            self.assertEqual(
+                self.lost(family, "rule", "add", "pref", "100", "lookup", "main",
+                          undo=[family, "rule", "del", "pref", "100"]),
+                ([other], [prefix], [f"Traffic to {prefix} doesn't go through the tunnel: a rule or a route from outside "
+                                     "sends it to eth0."]))
+
+    def test_of_two_none_is_told_to_be_diverted_by_the_other(self):
+        self.tunnel(1)
+        self.tunnel(2)
+        for name in ("full1", "full2"):
+            self.assertEqual(self.daemon.status(name)["lostRoutes"], [])
+
     def test_the_dns_line_is_kept_and_said_not_to_be_applied(self):
         private = genkey()
         peer = WireGuardGo(self.lab, self.b)

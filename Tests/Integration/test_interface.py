@@ -2,6 +2,7 @@
 
 import re
 import unittest
+from random import Random
 
 from lab import SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey, run, wait_for
 
@@ -117,6 +118,40 @@ class Interface(unittest.TestCase):
         self.assertIn("The address 10.20.0.1/24 was taken from the interface from outside.", status["notes"])
         self.daemon.ctl("down", "home")
         self.assertEqual(self.a.snapshot(), self.before)
+
+    def test_what_leads_into_it_by_its_address_is_gone_with_that_route(self):
+        self.up("10.20.0.2/32, fd20::2/128, 10.66.0.0/16")
+        self.a.ip("route", "del", "10.20.0.0/24", "dev", self.name)
+        status = self.daemon.status("home")
+        self.assertCountEqual(status["routes"], ["10.66.0.0/16", "fd20::2/128"])
+        self.assertEqual((status["lostRoutes"], status["notes"]),
+                         (["10.20.0.2/32"], ["The route to 10.20.0.2/32 was removed from outside."]))
+        check = self.daemon.ctl("status", "home", "--check", check=False)
+        self.assertEqual((check.returncode, check.stderr),
+                         (3, "tunnelctl: traffic to 10.20.0.2/32 doesn't go through home.\n"))
+        self.a.ip("route", "flush", "dev", self.name)
+        self.assertEqual(self.daemon.status("home")["routes"], ["fd20::2/128"])
+
+    def test_live_changes_end_where_a_fresh_start_does(self):
+        self.up("10.20.0.2/32, fd20::2/128, 10.66.0.0/16", MTU=1380)
+        random, key = Random(7), "provider.configuration."
+        choices = {"addresses": ["", "10.20.0.1/24", "10.20.0.9/24, 10.20.0.1/24", "10.30.0.1/32, fd20::1/64"],
+                   "mtu": ["1280", "1400"]}
+        for _ in range(6):
+            for name in random.sample(sorted(choices), 2):
+                self.daemon.ctl("set", "home", f"{key}{name}={random.choice(choices[name])}")
+                live, status = self.settled()
+                self.assertFalse([note for note in status["notes"] if "outside" in note], status["notes"])
+            self.daemon.ctl("down", "home")
+            self.daemon.ctl("up", "home")
+            self.assertEqual(live, self.settled()[0])
+
+    def settled(self):
+        """What the newest configuration has come to."""
+        generation = self.daemon.json("show", "home")["generation"]
+        status = wait_for("the new generation to be in force",
+                          lambda: (s := self.daemon.status("home"))["generation"] == generation and s, 5 * SLACK)
+        return self.network(), status
 
     def test_an_interface_that_is_switched_off_is_not_called_connected(self):
         self.up("10.20.0.2/32, fd20::2/128")

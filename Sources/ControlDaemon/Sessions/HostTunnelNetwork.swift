@@ -142,11 +142,12 @@ package struct HostTunnelNetwork: TunnelNetwork {
     ) async -> InterfaceReading {
         do {
             guard let link = try await link(of: interface) else { return InterfaceReading(state: .gone, applied: nil) }
-            let losses = try await host.losses(of: journal)
+            let losses = try await host.losses(of: journal, routes: applied?.routes.compactMap { IPPrefix($0) } ?? [])
             return InterfaceReading(
                 state: link.isUp ? .up : .down,
                 name: link.name,
-                applied: applied?.without(losses, of: journal, mtu: link.mtu),
+                applied: applied?.without(losses, mtu: link.mtu),
+                lostRoutes: losses.prefixes.sorted().map(\.description),
                 counters: link.statistics
             )
         } catch {

@@ -51,14 +51,22 @@ extension Tunnel {
         }
         var view = view(of: stored, condition, state, reading?.applied, readAt: .now())
         view.counters = reading.flatMap(counters)
+        view.lostRoutes = reading?.lostRoutes ?? []
         // It may have another name since it was made, and nobody has told yet.
         if view.interface != nil, let name = reading?.name { view.interface = name }
         return view
     }
 
+    /// What there is of the interface, at a moment when nothing is being changed: else what we take away ourselves
+    /// would be told as taken by others.
     private func interfaceReading() async -> InterfaceReading? {
-        guard let record = live?.record, let interface = live?.interface else { return nil }
-        return await services.network.read(interface, record.applied, record.network)
+        while true {
+            let turn = networkTurn
+            await turn?.value
+            guard let record = live?.record, let interface = live?.interface else { return nil }
+            let reading = await services.network.read(interface, record.applied, record.network)
+            if networkTurn == turn { return reading }
+        }
     }
 
     /// The state as it was told last, without the counters.

@@ -59,6 +59,8 @@ package struct InterfaceReading: Sendable {
     package var name: String?
     /// What of the settings in force is still there; all of them where the kernel can't be asked.
     package var applied: AppliedNetwork?
+    /// Prefixes that ought to lead into the tunnel, and don't.
+    package var lostRoutes: [String]
     /// Nil where the interface is gone, or can't be asked for.
     package var counters: LinkStatistics?
 
@@ -66,11 +68,13 @@ package struct InterfaceReading: Sendable {
         state: InterfaceState,
         name: String? = nil,
         applied: AppliedNetwork?,
+        lostRoutes: [String] = [],
         counters: LinkStatistics? = nil
     ) {
         self.state = state
         self.name = name
         self.applied = applied
+        self.lostRoutes = lostRoutes
         self.counters = counters
     }
 }
