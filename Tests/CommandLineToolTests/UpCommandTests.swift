@@ -338,7 +338,7 @@ import Testing
     @Test func `a tunneld that goes away for good ends the wait with 6`() async throws {
         let fake = try await fake(Samples.connecting())
         let output = CapturedText()
-        async let ran = Ran.tunnelctl("up", "home", "--timeout", "60", socket: fake.socket, output: output)
+        async let ran = Ran.tunnelctl("up", "home", "--timeout", "15", socket: fake.socket, output: output)
         #expect(await eventually { output.text.contains("handshake sent") })
         await fake.stop()
         let result = await ran
