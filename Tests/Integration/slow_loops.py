@@ -53,8 +53,10 @@ class Loops(unittest.TestCase):
         s = self.b.inside(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
         public = pubkey(self.private)
         samples = [valid_mac1(public, os.urandom) for _ in range(1000)]
-        before = anonymous_kib(provider)
-        for number in range(1_000_000):
+        # The first ones fill tables that have a limit.
+        for number in range(1_100_000):
+            if number == 100_000:
+                before = anonymous_kib(provider)
             s.sendto(samples[number % 1000], ("10.99.0.1", 51821))
         s.close()
         time.sleep(5)
@@ -72,7 +74,8 @@ class Loops(unittest.TestCase):
         self.a.exec("iperf3", "-c", "10.20.0.2", "-t", "285", "-P", "4", timeout=400)
         self.a.exec("iperf3", "-c", "10.20.0.2", "-t", "285", "-P", "4", "-R", timeout=400)
         server.kill()
-        self.assertLess(anonymous_kib(provider) - before, 1024)
+        # The receive ring and the batch of what is sent, 2.5 MiB together, are touched as far as bursts fill them.
+        self.assertLess(anonymous_kib(provider) - before, 3 * 1024)
         self.assertLess(resident_kib(provider), 24 * 1024)
         self.assertEqual(self.daemon.status("home")["status"], "connected")
 
