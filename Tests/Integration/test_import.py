@@ -73,7 +73,7 @@ class Import(unittest.TestCase):
         text = conf(private, ["10.20.0.1/24"], [
             {"PublicKey": pubkey(genkey()), "PresharedKey": psk, "AllowedIPs": "10.20.0.2/32"}])
         report = daemon.import_text("home", text).stdout
-        for part in ("org.tunneld.wireguard", "tunnel-provider-wireguard", str(alone), "/etc/tunneld/providers"):
+        for part in ("org.tunneld.wireguard", "tunnel-provider-wireguard", str(alone), "/usr/lib/tunneld/providers"):
             self.assertIn(part, report)
         self.assertNotIn(private, "".join(path.read_text() for path in daemon.state.glob("configurations/*")))
         exported = daemon.ctl("export", "home", "--with-secrets").stdout

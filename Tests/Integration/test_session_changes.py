@@ -1,10 +1,12 @@
 """What `wg set` changes is for the session: another provider goes on with it, another session doesn't."""
 
+import json
 import os
 import signal
 import unittest
 
 from lab import SLACK, Lab, genkey, genpsk, ping, pubkey, run, wait_for
+from test_survival import NumberedDatagrams
 
 
 class SessionChanges(unittest.TestCase):
@@ -129,6 +131,27 @@ class SessionChanges(unittest.TestCase):
             lambda status: not status["newerConfigurationWaiting"] and status)(self.daemon.status("home")), 10)
         self.assertIn("10.55.0.0/16", after["routes"])
         self.assertFalse([note for note in after["notes"] if "in force" in note])
+
+    def test_a_peer_that_comes_and_goes_costs_the_others_nothing(self):
+        """C146: adding, changing and removing one peer leaves the others' keys, endpoints and counters."""
+        peers = json.loads(self.daemon.ctl("show", "home", "--json").stdout)["provider"]["configuration"]["peers"]
+        before = self.daemon.status("home")["peers"][0]
+        other = {"publicKey": pubkey(genkey()), "allowedIPs": ["10.20.0.77/32"], "endpoint": "10.99.0.77:1234"}
+        changed = dict(other, allowedIPs=["10.20.0.78/32", "10.78.0.0/16"], persistentKeepalive=25)
+        with NumberedDatagrams([(self.a, "10.20.0.1"), (self.b, "10.20.0.2")]) as traffic:
+            for _ in range(3):
+                for wanted in (peers + [other], peers + [changed], peers):
+                    saved = self.daemon.ctl("set", "home", f"provider.configuration.peers={json.dumps(wanted)}")
+                    generation = int(saved.stdout.split("generation ")[1].split()[0])
+                    wait_for("the change to be in force", lambda: self.daemon.status("home")["generation"] == generation,
+                             10)
+                    routes = self.daemon.status("home")["routes"]
+                    self.assertEqual("10.78.0.0/16" in routes, wanted[-1] is changed)
+        self.assertEqual(traffic.lost(), [[], []])
+        after = self.daemon.status("home")["peers"][0]
+        for key in "publicKey", "endpoint", "latestHandshake":
+            self.assertEqual(after[key], before[key], key)
+        self.assertGreater(after["receivedBytes"], before["receivedBytes"] + 100_000)
 
 
 if __name__ == "__main__":
