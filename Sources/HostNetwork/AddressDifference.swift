@@ -12,6 +12,9 @@ struct AddressDifference: Sendable {
     /// What stays as it is.
     private(set) var kept: [InterfaceAddress] = []
 
+    /// So many are kept as far as that can be.
+    private static let fewAddresses = 32
+
     /// - Parameters:
     ///   - present: in the order in which the kernel lists them.
     ///   - ours: the addresses that we put there.
@@ -23,17 +26,19 @@ struct AddressDifference: Sendable {
         let wantedPrefixes = Set(wanted.map(\.prefix))
         // What somebody else put on the link is not ours to remove.
         let own = present.filter { ours.contains($0.prefix) || wantedPrefixes.contains($0.prefix) }
-        var staying = own.filter(Set(wanted).contains)
+        let wantedSet = Set(wanted)
+        var staying = own.filter(wantedSet.contains)
         // What stays where it is comes first; where that leads to another order, less and less of it stays.
         while true {
             for isFirstAdded in [true, false] {
                 choose(staying, of: own, wanted, isFirstAdded)
                 let result = list.adding(early).removing(removed).adding(late)
-                if result.addresses.filter(Set(wanted).contains) == fresh.addresses { return }
+                if result.addresses.filter(wantedSet.contains) == fresh.addresses { return }
             }
             if staying.isEmpty { return }
-            // The last that came: IPv6 lists the newest first.
-            staying.remove(at: isIPv6 ? 0 : staying.count - 1)
+            // The last that came: IPv6 lists the newest first. Of very many, half of them: each try looks at all.
+            let count = staying.count > Self.fewAddresses ? staying.count / 2 : 1
+            if isIPv6 { staying.removeFirst(count) } else { staying.removeLast(count) }
         }
     }
 
@@ -70,7 +75,7 @@ private struct AddressList {
         for address in new {
             if isIPv6 {
                 list.primary.insert(address, at: 0)
-            } else if list.addresses.contains(where: { $0.prefix.network == address.prefix.network }) {
+            } else if list.primary.contains(where: { $0.prefix.network == address.prefix.network }) {
                 list.secondary.append(address)
             } else {
                 list.primary.append(address)

@@ -9,7 +9,7 @@ package import NetworkTypes
 package actor HostNetwork {
     private let executor = QueueExecutor(label: "org.tunneld.network")
     private let applier: NetworkApplier
-    /// For questions, which need not wait for ten thousand routes.
+    /// For questions, which need not wait until ten thousand routes are put in force.
     let reader: KernelTables
     nonisolated let ownInterfaces = OwnInterfaces()
 

@@ -23,25 +23,9 @@ extension KernelTables {
         mark: UInt32 = Ownership.outerMark,
         zone: UInt32 = 0
     ) throws(NetlinkError) -> RouteLookup? {
-        let request = NetlinkRequest(RTM_GETROUTE) {
-            var header = rtmsg()
-            header.rtm_family = address.family
-            header.rtm_dst_len = UInt8(address.bitCount)
-            // IPv6 tells the table unasked and knows no such flag.
-            if !address.isIPv6 { header.rtm_flags = UInt32(RTM_F_LOOKUP_TABLE) }
-            $0.header(header)
-            $0.put(RTA_DST.rawValue, bytes: address.bytes)
-            if mark != 0 { $0.put(RTA_MARK.rawValue, mark) }
-            if zone != 0 { $0.put(RTA_OIF.rawValue, zone) }
-        }
-        let answer: NetlinkMessage
-        do throws(NetlinkError) {
-            guard let first = try socket.request(request).first else { return nil }
-            answer = first
-        } catch {
-            guard error.meansNoRoute else { throw error }
-            return nil
-        }
+        // IPv6 tells the table unasked and knows no such flag.
+        let flags = address.isIPv6 ? 0 : UInt32(RTM_F_LOOKUP_TABLE)
+        guard let answer = try route(to: address, flags, mark: mark, zone: zone) else { return nil }
         let (header, attributes) = try answer.read(rtmsg.self)
         // IPv6 answers with the route itself where it leads nowhere.
         guard let interface: UInt32 = attributes.number(RTA_OIF.rawValue),
@@ -55,6 +39,31 @@ extension KernelTables {
             mtu: mtu.map { Int($0) },
             table: attributes.number(RTA_TABLE.rawValue) ?? UInt32(header.rtm_table)
         )
+    }
+
+    /// The kernel's answer to where a packet goes; nil where no route leads there.
+    func route(
+        to address: IPAddress,
+        _ flags: UInt32,
+        mark: UInt32 = 0,
+        zone: UInt32 = 0
+    ) throws(NetlinkError) -> NetlinkMessage? {
+        let request = NetlinkRequest(RTM_GETROUTE) {
+            var header = rtmsg()
+            header.rtm_family = address.family
+            header.rtm_dst_len = UInt8(address.bitCount)
+            header.rtm_flags = flags
+            $0.header(header)
+            $0.put(RTA_DST.rawValue, bytes: address.bytes)
+            if mark != 0 { $0.put(RTA_MARK.rawValue, mark) }
+            if zone != 0 { $0.put(RTA_OIF.rawValue, zone) }
+        }
+        do throws(NetlinkError) {
+            return try socket.request(request).first
+        } catch {
+            guard error.meansNoRoute else { throw error }
+            return nil
+        }
     }
 
     /// The largest packet that the path to an endpoint is known to carry; nil where no route leads there.
@@ -72,6 +81,7 @@ extension KernelTables {
 extension NetlinkError {
     /// Whether the kernel says that a packet would get nowhere.
     var meansNoRoute: Bool {
-        [ENETUNREACH, EHOSTUNREACH, EACCES, ENETDOWN, EAFNOSUPPORT, EOPNOTSUPP, ENODEV].contains(code)
+        // EINVAL is IPv4's answer for a blackhole (`fib_props` of net/ipv4/fib_semantics.c).
+        [ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, ENETDOWN, EAFNOSUPPORT, EOPNOTSUPP, ENODEV].contains(code)
     }
 }

@@ -180,8 +180,7 @@ package struct NetworkApplier: Sendable {
             )
         }
         let error = NetworkSettingsError(what, failure.reason)
-        let remedy = failure.reason.code == EADDRNOTAVAIL ? "Give the tunnel another address." : error.remedy
-        return NetworkSettingsError(error.code, what, why: (error.why ?? "") + remains, remedy: remedy)
+        return NetworkSettingsError(error.code, what, why: (error.why ?? "") + remains, remedy: error.remedy)
     }
 
     private func otherOwner(of route: Route) -> String? {

@@ -1,6 +1,9 @@
 import NetworkTypes
 
 /// The changes that lead from what is there to what is wanted, in an order in which nothing leaks and nothing gaps.
+///
+/// With one exception: where the last IPv4 address is exchanged, the kernel takes all IPv4 routes of the link with it, and a
+/// split tunnel, whose routes have no unreachable one behind them, is without them for that moment.
 struct NetworkDifference: Sendable {
     let interface: InterfaceIdentity
     /// Each step is sent at once; the next begins when all of it worked.

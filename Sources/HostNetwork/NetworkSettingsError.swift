@@ -44,6 +44,8 @@ package struct NetworkSettingsError: Error, Hashable, Sendable {
             )
         case ENODEV:
             self.init(.interfaceGone, what, why: error.description, remedy: "Start the tunnel again.")
+        case EADDRNOTAVAIL:
+            self.init(.refused, what, why: error.description, remedy: "Give the tunnel another address.")
         default:
             self.init(.refused, what, why: error.description)
         }

@@ -61,31 +61,17 @@ extension KernelTables {
     }
 
     private func way(to address: IPAddress) throws(NetlinkError) -> Way {
-        let request = NetlinkRequest(RTM_GETROUTE) {
-            var header = rtmsg()
-            header.rtm_family = address.family
-            header.rtm_dst_len = UInt8(address.bitCount)
-            header.rtm_flags = UInt32(RTM_F_FIB_MATCH)  // The route itself, with the length of its prefix.
-            $0.header(header)
-            $0.put(RTA_DST.rawValue, bytes: address.bytes)
-        }
-        do throws(NetlinkError) {
-            guard let answer = try socket.request(request).first else { return Way() }
-            let (header, attributes) = try answer.read(rtmsg.self)
-            let isLocal = Int(header.rtm_type) == Int(RTN_LOCAL)
-            guard isLocal || Int(header.rtm_type) == Int(RTN_UNICAST) || Int(header.rtm_type) == Int(RTN_BROADCAST)
-            else {
-                return Way()
-            }
-            return Way(
-                interface: attributes.number(RTA_OIF.rawValue),
-                length: Int(header.rtm_dst_len),
-                isLocal: isLocal
-            )
-        } catch {
-            guard error.meansNoRoute || error.code == EINVAL else { throw error }
-            return Way()
-        }
+        // The route itself, with the length of its prefix.
+        guard let answer = try route(to: address, UInt32(RTM_F_FIB_MATCH)) else { return Way() }
+        let (header, attributes) = try answer.read(rtmsg.self)
+        let type = Int(header.rtm_type)
+        let isLocal = type == Int(RTN_LOCAL)
+        guard isLocal || type == Int(RTN_UNICAST) || type == Int(RTN_BROADCAST) else { return Way() }
+        return Way(
+            interface: attributes.number(RTA_OIF.rawValue),
+            length: Int(header.rtm_dst_len),
+            isLocal: isLocal
+        )
     }
 }
 

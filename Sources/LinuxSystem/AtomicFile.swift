@@ -33,14 +33,10 @@ package enum AtomicFile {
     ) throws(SystemError) {
         let temporary = path + temporarySuffix
         do throws(SystemError) {
-            // A file that a crash left may have another mode or owner.
-            if unsafe unlink(temporary) != 0, errno != ENOENT { throw SystemError(errno, call: "unlink(\(temporary))") }
-            let raw = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
-            guard raw >= 0 else { throw SystemError(errno, call: "open(\(temporary))") }
-            let file = OwnedDescriptor(adopting: raw)
+            let file = try makeFile(temporary, mode)
             onStep(.made)
             do throws(SystemError) {
-                try fill(raw)
+                try fill(file.raw)
             } catch {
                 // Which file it was is worth more than which call.
                 throw SystemError(error.code, call: "write(\(temporary))")
@@ -56,6 +52,15 @@ package enum AtomicFile {
         }
         try syncFolder(of: path)
         onStep(.durable)
+    }
+
+    /// Makes a temporary file.
+    static func makeFile(_ temporary: String, _ mode: UInt32) throws(SystemError) -> OwnedDescriptor {
+        // A file that a crash left may have another mode or owner.
+        if unsafe unlink(temporary) != 0, errno != ENOENT { throw SystemError(errno, call: "unlink(\(temporary))") }
+        let raw = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
+        guard raw >= 0 else { throw SystemError(errno, call: "open(\(temporary))") }
+        return OwnedDescriptor(adopting: raw)
     }
 
     /// Gives a file or folder another name, in the same folder or another one, for good.
@@ -88,7 +93,11 @@ package enum AtomicFile {
                 failure = failure ?? SystemError(errno, call: "unlink(\(folder)/\(name))")
             }
         }
-        try syncFolder(of: "\(folder)/")
+        do throws(SystemError) {
+            try syncFolder(of: "\(folder)/")
+        } catch {
+            failure = failure ?? error
+        }
         if let failure { throw failure }
     }
 
@@ -118,7 +127,7 @@ package enum AtomicFile {
         try named("fsync", folder) { fsync(descriptor.raw) }
     }
 
-    private static func named(_ call: String, _ path: String, _ body: () -> Int32) throws(SystemError) {
+    static func named(_ call: String, _ path: String, _ body: () -> Int32) throws(SystemError) {
         do throws(SystemError) {
             try check("write", body)
         } catch {

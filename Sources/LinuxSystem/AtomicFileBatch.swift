@@ -22,11 +22,8 @@ package struct AtomicFileBatch: ~Copyable {
     /// Writes a file under a temporary name.
     package mutating func add(_ bytes: [UInt8], as name: String) throws(SystemError) {
         let temporary = "\(folder)/\(name)\(AtomicFile.temporarySuffix)"
-        if unsafe unlink(temporary) != 0, errno != ENOENT { throw SystemError(errno, call: "unlink(\(temporary))") }
-        let raw = unsafe open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode)
-        guard raw >= 0 else { throw SystemError(errno, call: "open(\(temporary))") }
+        let file = try AtomicFile.makeFile(temporary, mode)
         names.append(name)
-        let file = OwnedDescriptor(adopting: raw)
         do throws(SystemError) {
             try AtomicFile.writeAll(unsafe bytes.span.bytes, to: file.raw)
         } catch {
@@ -46,13 +43,11 @@ package struct AtomicFileBatch: ~Copyable {
             let raw = unsafe open(temporary, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
             guard raw >= 0 else { throw SystemError(errno, call: "open(\(temporary))") }
             let file = OwnedDescriptor(adopting: raw)
-            guard fsync(file.raw) == 0 else { throw SystemError(errno, call: "fsync(\(temporary))") }
+            try AtomicFile.named("fsync", temporary) { fsync(file.raw) }
         }
         for name in names {
             let path = "\(folder)/\(name)"
-            guard unsafe rename(path + AtomicFile.temporarySuffix, path) == 0 else {
-                throw SystemError(errno, call: "rename(\(path))")
-            }
+            try AtomicFile.named("rename", path) { unsafe rename(path + AtomicFile.temporarySuffix, path) }
             done += 1
             onFile()
         }

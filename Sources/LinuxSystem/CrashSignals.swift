@@ -5,7 +5,7 @@ import Glibc
 /// The Swift runtime may have put its crash handler in place before `main`. That one starts a program, for seconds, which
 /// writes registers and memory to the log; keys may stand there, and nobody learns of the end meanwhile.
 package enum CrashSignals {
-    package static let all: [Int32] = [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
+    private static let all: [Int32] = [SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV]
 
     /// Lets each of these signals end the process, as the kernel does it.
     package static func endAtOnce() { for number in all { _ = signal(number, SIG_DFL) } }

@@ -52,9 +52,7 @@ package struct MemoryKills: Sendable {
     /// A group and those above it, the nearest first, without the root.
     private static func ancestors(_ group: Substring) -> [String] {
         let parts = group.split(separator: "/")
-        return (1...max(1, parts.count)).reversed().compactMap { count in
-            parts.count < count ? nil : "/" + parts.prefix(count).joined(separator: "/")
-        }
+        return parts.indices.reversed().map { "/" + parts[...$0].joined(separator: "/") }
     }
 
     private static func count(_ path: String) -> UInt64? {

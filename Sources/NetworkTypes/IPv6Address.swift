@@ -64,9 +64,7 @@ extension IPv6Address: LosslessStringConvertible {
             start = max(end, start) + 1
         }
         // ::ffff:a.b.c.d (RFC 5952, section 5).
-        if high == 0, low >> 32 == 0xffff {
-            return "::ffff:\(IPv4Address(UInt32(truncatingIfNeeded: low)))"
-        }
+        if let mappedIPv4 { return "::ffff:\(mappedIPv4)" }
         let text = { (part: ArraySlice<UInt16>) in part.map { String($0, radix: 16) }.joined(separator: ":") }
         if best.isEmpty { return text(groups[...]) }
         return text(groups[..<best.lowerBound]) + "::" + text(groups[best.upperBound...])

@@ -15,12 +15,6 @@ import CSystemd
         return value != 0
     }
 
-    package func uint32() throws(BusError) -> UInt32 {
-        var value: UInt32 = 0
-        try read("u", &value)
-        return value
-    }
-
     package func string() throws(BusError) -> String {
         var value: UnsafePointer<CChar>?
         unsafe try read("s", &value)

@@ -10,7 +10,10 @@ import Glibc
     init(of message: OpaquePointer) { unsafe self.message = message }
 
     /// A string ("s").
-    package func string(_ value: String) throws(BusError) { try text(value, "s") }
+    package func string(_ value: String) throws(BusError) {
+        let code = unsafe value.withCString { unsafe sd_bus_message_append_basic(message, Self.code("s"), $0) }
+        try check(code)
+    }
 
     /// A 32-bit number without a sign ("u").
     package func uint32(_ value: UInt32) throws(BusError) { try number(value, "u") }
@@ -57,11 +60,6 @@ import Glibc
         try check(unsafe sd_bus_message_open_container(message, Self.code(kind), contents))
         try write(self)
         try check(unsafe sd_bus_message_close_container(message))
-    }
-
-    private func text(_ value: String, _ kind: Unicode.Scalar) throws(BusError) {
-        let code = unsafe value.withCString { unsafe sd_bus_message_append_basic(message, Self.code(kind), $0) }
-        try check(code)
     }
 
     private func number<Number: FixedWidthInteger>(_ value: Number, _ kind: Unicode.Scalar) throws(BusError) {

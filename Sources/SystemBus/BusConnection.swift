@@ -66,6 +66,7 @@ import NetworkTypes
 
     private func awaitReply(to cookie: UInt64) throws(BusError) -> OpaquePointer {
         while true {
+            guard Instant.now() < deadline else { throw .timedOut }
             var message: OpaquePointer?
             let code = unsafe sd_bus_process(bus, &message)
             if let message = unsafe message {
@@ -82,14 +83,12 @@ import NetworkTypes
     }
 
     private func wait() throws(BusError) {
-        let now = Instant.now()
-        guard now < deadline else { throw .timedOut }
         let descriptor = unsafe sd_bus_get_fd(bus)
         let events = unsafe sd_bus_get_events(bus)
         try begin(min(descriptor, events))
         var request = pollfd(fd: descriptor, events: Int16(truncatingIfNeeded: events), revents: 0)
         // What sd-bus wants to do by itself in between can wait until then.
-        let milliseconds = Int32(min(Double(Int32.max), (deadline - now).inSeconds * 1000 + 1))
+        let milliseconds = Int32(min(Double(Int32.max), max(0, (deadline - .now()).inSeconds) * 1000 + 1))
         guard unsafe poll(&request, 1, milliseconds) >= 0 || errno == EINTR else {
             throw .unavailable("\(SystemError(errno, in: "poll"))")
         }

@@ -76,7 +76,7 @@ package struct EndpointSearch: Equatable, Sendable {
         }
     }
 
-    /// Since when the first look-up of the name is under way, while nothing else is known of where the peer is.
+    /// Since when the first look-up of the name since the network changed is under way, while nothing else is known of where the peer is.
     package var firstLookUpBegan: Instant? {
         guard name != nil, current == nil, case .asked(failures: 0, let began) = lookup else { return nil }
         return began
