@@ -27,11 +27,9 @@ struct HistoryCommand {
         }
         try context.console.print(table.lines)
         if let lost = history.lost {
-            let good = history.generations.last { $0.fault == nil }.map { " \($0.generation)" } ?? " GENERATION"
-            try context.console.print([
-                "", "\("Lost", .bad): \(lost)",
-                "`tunnelctl restore \(context.invocation.operand(0))\(good)` brings it back.",
-            ])
+            let good = history.generations.last { $0.fault == nil }.map { "\($0.generation)" } ?? "GENERATION"
+            let restore = TunnelctlCommand.text("restore", context.invocation.operand(0))
+            try context.console.print(["", "\("Lost", .bad): \(lost)", "`\(restore) \(good)` brings it back."])
         }
         return .done
     }

@@ -14,7 +14,7 @@ struct ImportCommand {
 
     func run() async throws -> ExitCode {
         let path = context.invocation.operand(0)
-        if ImportFile.isOpen(path), context.invocation.value(.name) == nil {
+        if InputFile.isOpen(path), context.invocation.value(.name) == nil {
             throw UsageError(
                 path == "-" ? "Standard input has no name." : "\(path) has no name.",
                 hint: "Add --name NAME."

@@ -19,28 +19,13 @@ final class ImportFile {
     /// - Throws: for what can't be opened, isn't a regular file, is larger than 16 MiB, or is of a kind that can't be
     ///   imported.
     init(_ path: String, input: Int32) throws(ControlError) {
-        let open = Self.openDescriptor(path, input: input)
-        self.path = open == input ? "standard input" : path
+        self.path = InputFile.name(path, input: input)
         let name = path.split(separator: "/").last.map(String.init) ?? path
         suggestedName = Self.hasEnding(name) ? String(name.dropLast(Self.ending.count)) : name
         do throws(SystemError) {
-            // Nonblocking, so that a named pipe is refused and not waited for.
-            let file = OwnedDescriptor(
-                adopting: try check("open") {
-                    if let open { return fcntl(open, F_DUPFD_CLOEXEC, 3) }
-                    return unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
-                }
-            )
-            var status = stat()
-            let raw = file.raw
-            try check("fstat") { unsafe fstat(raw, &status) }
-            guard open != nil || status.st_mode & S_IFMT == S_IFREG else {
-                throw SystemError(ENODEV, in: "fstat")
-            }
-            isWorldReadable = open == nil && status.st_mode & S_IROTH != 0
-            let limit = ConfigurationReader.maximumFileBytes
-            guard open != nil || status.st_size <= limit else { throw SystemError(EFBIG, in: "fstat") }
-            bytes = try FileSystem.contents(of: file, limit: limit)
+            let file = try InputFile(path, input: input, limit: ConfigurationReader.maximumFileBytes)
+            isWorldReadable = file.isWorldReadable
+            bytes = file.bytes
         } catch {
             throw Self.controlError(error, path: self.path)
         }
@@ -51,21 +36,6 @@ final class ImportFile {
                 remedy: "Import the WireGuard .conf file."
             )
         }
-    }
-
-    /// Whether a path means something that is open already, and so has no name of its own.
-    static func isOpen(_ path: String) -> Bool { openDescriptor(path, input: STDIN_FILENO) != nil }
-
-    /// The descriptor that a path means; nil for a file by name.
-    ///
-    /// Beside "-" these are the names that a shell gives to standard input and to `<(command)`.
-    private static func openDescriptor(_ path: String, input: Int32) -> Int32? {
-        if path == "-" || path == "/dev/stdin" { return input }
-        for folder in ["/dev/fd/", "/proc/self/fd/"] where path.hasPrefix(folder) {
-            guard let descriptor = Int32(path.dropFirst(folder.count)), descriptor >= 0 else { return nil }
-            return descriptor == STDIN_FILENO ? input : descriptor
-        }
-        return nil
     }
 
     private static let ending = ".conf"

@@ -65,21 +65,12 @@ struct MessageCommand {
 
     /// - Parameter path: "-" for standard input.
     private func contents(_ path: String) throws -> [UInt8] {
-        let isInput = path == "-"
-        let input = context.input
         do throws(SystemError) {
-            let file = OwnedDescriptor(
-                adopting: try check("open") {
-                    isInput
-                        ? fcntl(input, F_DUPFD_CLOEXEC, 3) : unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-                }
-            )
-            return try FileSystem.contents(of: file, limit: MessageCalls.limit)
+            return try InputFile(path, input: context.input, limit: MessageCalls.limit).bytes
         } catch {
-            let name = isInput ? "standard input" : path
             throw ControlError(
                 error.code == EACCES ? .permissionDenied : .invalidParameter,
-                "\(name) can't be sent.",
+                "\(InputFile.name(path, input: context.input)) can't be sent.",
                 reason: error.code == EFBIG ? "A message has at most \(MessageCalls.limit) bytes." : "\(error)."
             )
         }
