@@ -40,7 +40,7 @@ extension CommandContext {
             return try document.decoded()
         } catch let error as DecodingError {
             throw ControlError.invalid(
-                error.field.isEmpty ? "it" : error.field,
+                error.field.isEmpty ? "configuration" : error.field,
                 error.fault,
                 "`tunnelctl help set` has the keys and what they hold."
             )

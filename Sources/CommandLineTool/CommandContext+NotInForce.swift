@@ -15,9 +15,8 @@ extension CommandContext {
             guard let view = try? await daemon.status(saved.identifier).first, view.session != nil,
                 view.generation < saved.generation, [.connecting, .connected, .reasserting].contains(view.status)
             else { return nil }
-            let beginning = "Generation \(saved.generation) "
-            if view.newerConfigurationWaiting, let note = view.notes.first(where: { $0.hasPrefix(beginning) }) {
-                return note
+            if let notInForce = view.notInForce, notInForce.generation >= saved.generation {
+                return notInForce.sentence
             }
             try? await Pause.sleep(for: .milliseconds(50))
         }

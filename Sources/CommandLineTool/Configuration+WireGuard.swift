@@ -15,12 +15,28 @@ extension Configuration {
 
     /// The configuration with what looks like a key hidden in its hooks: nothing else of it holds a secret.
     var withoutKeysInHooks: Configuration {
-        get throws {
-            guard var shown = wireGuard, !shown.hooksWithKeys.isEmpty else { return self }
-            shown.hooks = shown.hooks.map { Hook($0.event, $0.shownCommand(in: shown)) ?? $0 }
-            var copy = self
-            copy.provider?.configuration = try JSONValue(encoding: shown)
-            return copy
+        var copy = self
+        copy.provider?.configuration = provider.map { shown($0.configuration, isHook: false) } ?? .null
+        return copy
+    }
+
+    /// A part of the configuration with what looks like a key hidden in its hooks, but for its peers' public keys.
+    ///
+    /// - Parameter isHook: whether the part belongs to a hook itself.
+    func shown(_ part: JSONValue, isHook: Bool) -> JSONValue {
+        switch part {
+        case .string(let text): isHook ? .string(Hook.shown(text, publicKeys: publicKeys)) : part
+        case .array(let elements): .array(elements.map { shown($0, isHook: isHook) })
+        case .object(let members):
+            .object(
+                Dictionary(uniqueKeysWithValues: members.map { ($0, shown($1, isHook: isHook || $0 == "hooks")) })
+            )
+        default: part
         }
+    }
+
+    /// Read from the document itself: what doesn't make a whole configuration is to hide its keys as well.
+    private var publicKeys: Set<String> {
+        Set((provider?.configuration["peers"]?.array ?? []).compactMap { $0["publicKey"]?.string })
     }
 }

@@ -140,8 +140,8 @@ struct EditCommand {
 
     /// What differs, a line for each key: "enabled: true → false".
     private static func changes(from old: Configuration, to new: Configuration) throws -> [String] {
-        let old = try JSONValue(encoding: try old.withoutKeysInHooks).object ?? [:]
-        let new = try JSONValue(encoding: try new.withoutKeysInHooks).object ?? [:]
+        let old = try JSONValue(encoding: old.withoutKeysInHooks).object ?? [:]
+        let new = try JSONValue(encoding: new.withoutKeysInHooks).object ?? [:]
         return try Set(old.keys).union(new.keys).subtracting(["generation"]).sorted().compactMap { key in
             guard old[key] != new[key] else { return nil }
             return "\(key): \(try old[key].map(Console.jsonLine) ?? "unset") → "

@@ -1,6 +1,5 @@
 import ControlAPI
 import ControlClient
-import WireGuardConfig
 
 /// `set NAME KEY=VALUE…`, `enable NAME` and `disable NAME`: changes keys of a stored configuration.
 struct SetCommand {
@@ -59,11 +58,11 @@ private struct SetDocument: Encodable {
         name = change.after.name
         generation = change.saved.generation
         changes = steps.filter { $0.from != $0.to }.map { step in
-            guard step.key.contains("hooks") else { return step }
+            let isHook = step.key.contains("hooks")
             return Step(
                 key: step.key,
-                from: step.from?.hidingKeys(in: change.before),
-                to: step.to?.hidingKeys(in: change.after)
+                from: step.from.map { change.before.shown($0, isHook: isHook) },
+                to: step.to.map { change.after.shown($0, isHook: isHook) }
             )
         }
         warnings = change.saved.warnings
@@ -84,18 +83,5 @@ private struct SetDocument: Encodable {
     private static func shown(_ value: JSONValue?) throws -> String {
         guard let value, value != .null else { return "unset" }
         return try Console.jsonLine(value)
-    }
-}
-
-extension JSONValue {
-    /// The value of hooks, or of a part of one, with what looks like a key hidden.
-    fileprivate func hidingKeys(in configuration: Configuration) -> JSONValue {
-        guard let wireGuard = configuration.wireGuard else { return self }
-        switch self {
-        case .string(let text): return .string(Hook.shown(text, in: wireGuard))
-        case .array(let elements): return .array(elements.map { $0.hidingKeys(in: configuration) })
-        case .object(let members): return .object(members.mapValues { $0.hidingKeys(in: configuration) })
-        default: return self
-        }
     }
 }

@@ -11,7 +11,7 @@ struct ShowCommand {
     func run() async throws -> ExitCode {
         let configuration = try await context.findConfiguration()
         if context.console.json {
-            try context.console.print(json: try configuration.withoutKeysInHooks)
+            try context.console.print(json: configuration.withoutKeysInHooks)
         } else {
             try context.console.print(lines(configuration))
         }

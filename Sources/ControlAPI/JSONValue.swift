@@ -34,7 +34,14 @@ package enum JSONValue: Equatable, Sendable {
     }
 
     /// The member of an object; nil where there is none or this is no object.
-    package subscript(key: String) -> JSONValue? { object?[key] }
+    package subscript(key: String) -> JSONValue? {
+        get { object?[key] }
+        set {
+            guard case .object(var members) = self else { return }
+            members[key] = newValue
+            self = .object(members)
+        }
+    }
 
     /// What this is called in a message to a person.
     package var kind: String {

@@ -12,6 +12,8 @@ package struct ProviderDescriptor: Codable, Equatable, Sendable {
     package var principalClass: String?
     /// Keys of its configuration, at any depth, that may only hold references to keychain items.
     package var secretKeys: [String]
+    /// Members of its configuration that only the owner and root are shown; nil for none.
+    package var ownerKeys: [String]?
     /// Bytes; null for none.
     package var memoryLimit: Int?
 
@@ -22,6 +24,7 @@ package struct ProviderDescriptor: Codable, Equatable, Sendable {
         protocol: Int,
         principalClass: String?,
         secretKeys: [String],
+        ownerKeys: [String]? = nil,
         memoryLimit: Int?
     ) {
         self.identifier = identifier
@@ -30,6 +33,7 @@ package struct ProviderDescriptor: Codable, Equatable, Sendable {
         self.`protocol` = `protocol`
         self.principalClass = principalClass
         self.secretKeys = secretKeys
+        self.ownerKeys = ownerKeys
         self.memoryLimit = memoryLimit
     }
 

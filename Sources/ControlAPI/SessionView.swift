@@ -21,6 +21,8 @@ package struct SessionView: Codable, Equatable, Sendable {
     /// The generation that runs, or of the stored configuration when disconnected.
     package var generation: Int
     package var newerConfigurationWaiting: Bool
+    /// What waits, and why it isn't in force.
+    package var notInForce: NotInForceView?
     package var stage: StartStage?
     /// Why the status is what it is, in one sentence.
     package var reason: String?
@@ -56,8 +58,8 @@ package struct SessionView: Codable, Equatable, Sendable {
 extension SessionView {
     private enum CodingKeys: String, CodingKey {
         case identifier, name, status, since, interface, readAt, session, providerProcess, lastDisconnectError, peers
-        case counters, enabled, generation, newerConfigurationWaiting, stage, reason, failure, publicKey, listenPort
-        case addresses, routes, lostRoutes, mtu, dns, notes
+        case counters, enabled, generation, newerConfigurationWaiting, notInForce, stage, reason, failure, publicKey
+        case listenPort, addresses, routes, lostRoutes, mtu, dns, notes
     }
 
     /// Every key stands in the document, `null` where there is nothing to say.
@@ -77,6 +79,7 @@ extension SessionView {
         try c.encode(enabled, forKey: .enabled)
         try c.encode(generation, forKey: .generation)
         try c.encode(newerConfigurationWaiting, forKey: .newerConfigurationWaiting)
+        try c.encode(notInForce, forKey: .notInForce)
         try c.encode(stage, forKey: .stage)
         try c.encode(reason, forKey: .reason)
         try c.encode(failure, forKey: .failure)

@@ -46,16 +46,17 @@ extension Hook {
 
     /// The command with what looks like a key hidden, but for the public keys that the configuration shows anyway.
     package func shownCommand(in configuration: WireGuardConfiguration) -> String {
-        Hook.shown(command, in: configuration)
+        Hook.shown(command, publicKeys: Set(configuration.peers.map(\.publicKey.description)))
     }
 
     /// The text of a hook, or of a part of one, with what looks like a key hidden in the same way.
-    package static func shown(_ command: String, in configuration: WireGuardConfiguration) -> String {
+    ///
+    /// - Parameter publicKeys: keys that aren't secret, in base64.
+    package static func shown(_ command: String, publicKeys: Set<String>) -> String {
         let text = Array(command.utf8)
-        let known = Set(configuration.peers.map(\.publicKey.description))
         var shown: [UInt8] = []
         var end = 0
-        for range in KeyLikeText.ranges(in: text[...]) where !known.contains(text[range].text) {
+        for range in KeyLikeText.ranges(in: text[...]) where !publicKeys.contains(text[range].text) {
             shown += text[end..<range.lowerBound] + Array(Hook.hiddenKey.utf8)
             end = range.upperBound
         }

@@ -10,6 +10,8 @@ extension WireGuardTunnel {
         protocol: ProviderCalls.version,
         principalClass: nil,
         secretKeys: ["privateKeyReference", "presharedKeyReference"],
+        // A command may hold a key.
+        ownerKeys: ["hooks"],
         memoryLimit: nil
     )
 

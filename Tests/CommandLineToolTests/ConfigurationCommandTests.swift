@@ -125,6 +125,12 @@ import WireGuardConfig
         let set = await Ran.tunnelctl("set", "home", setting, socket: fake.socket)
         #expect(set.code == .done)
         #expect(set.output.contains("hooks[0].command: \"\(hidden)\" → \"echo (a key, hidden)\""))
+        // Also where a hook comes with all that is around it.
+        let hooks = #"provider.configuration={"peers":[],"hooks":[{"event":"PostUp","command":"x \#(key)"}]}"#
+        let whole = await Ran.tunnelctl("set", "home", hooks, socket: fake.socket)
+        #expect(whole.code == .done && whole.output.contains("a key, hidden"))
+        #expect(!(whole.output + whole.errors).contains(key))
+        fake.update { [configuration] in $0.configurations = [configuration] }
         let all = await Ran.tunnelctl("export", "home", "--with-secrets", socket: fake.socket)
         #expect(all.output.contains("PostUp = wg set %i private-key \(key)"))
         await fake.stop()

@@ -199,7 +199,7 @@ import VarlinkSocket
             replyMode: .more
         )
         try unsafe AtomicFile.writeAll((call.encoded() + [0]).span.bytes, to: here.raw)
-        let monitoring = await eventually { bench.hub.hasSubscribers }
+        let monitoring = await eventually { bench.hub.hasSubscribers(to: .status) }
         try #require(monitoring)
         let before = bench.hub.subscribe { _, _ in true }.start.sequence
         let count = 3000

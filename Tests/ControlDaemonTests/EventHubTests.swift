@@ -64,7 +64,7 @@ import Testing
         hub.unsubscribe(slow)
         #expect(await slow.next() == nil)
         #expect(await rest(of: quick).map(\.sequence) == [limit + 11, limit + 12])
-        #expect(!hub.hasSubscribers)
+        #expect(!hub.hasSubscribers(to: .status))
     }
 
     @Test func `a gap in what a monitor may see names only that`() async throws {

@@ -54,6 +54,25 @@ import Testing
         #expect(LastErrorStore(folder: bench.directories.lastErrors).all().isEmpty)
     }
 
+    @Test func `one of a session before the one that tunneld took over doesn't come back`() async throws {
+        let (bench, _) = try await failed(["own error in start"])
+        var configuration = try #require(await bench.store.configurations().first)
+        let key = configuration.provider?.configuration["keyReference"] ?? ""
+        configuration.provider?.configuration = ["keyReference": key]
+        configuration = try await bench.replace(configuration)
+        let witness = Witness(bench.hub)
+        let first = Tunnel(configuration, bench.services())
+        _ = try await first.start(configuration)
+        _ = try await witness.statuses(until: .connected)
+        await first.abandon()
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        let tunnel = try #require(await tunnels.existing(configuration.identifier))
+        await tunnel.stop(session: nil)
+        await tunnel.idle()
+        #expect(LastErrorStore(folder: bench.directories.lastErrors).all().isEmpty)
+    }
+
     @Test func `an error goes with its configuration, and what can't be read is removed`() async throws {
         let (bench, _) = try await failed(["own error in start"])
         let configuration = try #require(await bench.store.configurations().first)

@@ -74,6 +74,16 @@ import Testing
         #expect(machine.condition.status == .connected)
     }
 
+    @Test mutating func `another provider that takes too long counts as lost, and the next one gets its turn`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        #expect(take(.providerLost(fault), "a") == [.relaunch(session: "a")])
+        let effects = take(.timeLimit(step: "wait for the provider's control socket", seconds: 60), "a")
+        #expect(effects == [.retry(session: "a", after: .milliseconds(250))])
+        #expect(machine.condition.status == .reasserting)
+        #expect(machine.condition.reason?.contains("wait for the provider's control socket") == true)
+    }
+
     // MARK: Stop
 
     @Test mutating func `a stop ends every state, without an error, and once`() {

@@ -317,7 +317,7 @@ import Testing
         #expect(
             view.notes.contains {
                 $0.hasPrefix(
-                    "Generation 2 is stored and not in force; generation 1 runs on. The fake network can't apply"
+                    "Generation 2 is stored and not in force: the one before runs on. The fake network can't apply"
                 )
             },
             "\(view.notes)"
@@ -327,6 +327,38 @@ import Testing
         configuration = try await bench.replace(changed(configuration, ["addresses": ["192.0.2.4/32"]]))
         let mended = try await self.view(of: tunnel, configuration) { $0.generation == 3 }
         #expect(!mended.newerConfigurationWaiting && !mended.notes.contains { $0.hasPrefix("Generation") })
+        await end(tunnel)
+    }
+
+    @Test func `a change that the provider doesn't get to the end of is taken back from the network too`() async throws
+    {
+        let bench = try Bench()
+        var configuration = try await bench.save(
+            behave: ["refuse applied once"],
+            more: ["addresses": ["192.0.2.1/32"]]
+        )
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        configuration = try await bench.replace(changed(configuration, ["addresses": ["192.0.2.3/32"]]))
+        let view = try await view(of: tunnel, configuration) { $0.newerConfigurationWaiting }
+        #expect(view.addresses == ["192.0.2.1/32"] && view.generation == 1)
+        #expect(view.notInForce?.generation == 2)
+        #expect(bench.network.calls.filter { $0.hasPrefix("apply") }.last?.hasPrefix("apply 192.0.2.1/32") == true)
+        await end(tunnel)
+    }
+
+    @Test func `what is saved while the provider is being replaced is in force after that`() async throws {
+        let bench = try Bench()
+        var configuration = try await bench.save(more: ["addresses": ["192.0.2.1/32"]])
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        let witness = Witness(bench.hub)
+        kill(Int32(try #require(await tunnel.view(of: configuration).providerProcess)), SIGKILL)
+        _ = try await witness.event { $0.status == .reasserting }
+        configuration = try await bench.replace(changed(configuration, ["addresses": ["192.0.2.3/32"]]))
+        await tunnel.configurationChanged()
+        let view = try await view(of: tunnel, configuration) { $0.generation == 2 }
+        #expect(view.addresses == ["192.0.2.3/32"] && view.notInForce == nil)
         await end(tunnel)
     }
 
@@ -340,7 +372,7 @@ import Testing
         let view = try await view(of: tunnel, configuration) { $0.newerConfigurationWaiting }
         #expect(view.addresses == ["192.0.2.1/32"] && view.generation == 1 && view.newerConfigurationWaiting)
         let note =
-            "Generation 2 is stored and not in force; generation 1 runs on. The fake can't change. It was told to."
+            "Generation 2 is stored and not in force: the one before runs on. The fake can't change. It was told to."
         #expect(view.notes.contains(note), "\(view.notes)")
         // A new provider goes on with the configuration that runs.
         let witness = Witness(bench.hub)

@@ -17,15 +17,22 @@ struct ProviderConnection: Sendable {
 
     /// Connects to a provider as soon as it listens, and makes sure that it is the one that was launched.
     ///
-    /// - Parameter step: is told what comes next, as the object of "while it was to".
-    /// - Throws: `providerFailed`; `CancellationError`.
-    static func open(_ provider: LaunchedProvider, step: (String) -> Void) async throws -> ProviderConnection {
+    /// - Parameters:
+    ///   - patience: how long it may take until it listens; nil: as long as it lives and nobody cancels.
+    ///   - step: is told what comes next, as the object of "while it was to".
+    /// - Throws: `providerFailed`, `timedOut`; `CancellationError`.
+    static func open(
+        _ provider: LaunchedProvider,
+        patience: Interval?,
+        step: (String) -> Void
+    ) async throws -> ProviderConnection {
         let control = provider.folder + "/control"
+        let deadline = patience.map { Instant.now() + $0 }
         step("wait for the provider's control socket")
-        let calls = try await whenListening(provider) { try await VarlinkConnection.connect(to: control) }
-        let events = try await whenListening(provider) { try await VarlinkConnection.connect(to: control) }
+        let calls = try await whenListening(provider, deadline) { try await VarlinkConnection.connect(to: control) }
+        let events = try await whenListening(provider, deadline) { try await VarlinkConnection.connect(to: control) }
         step("wait for the provider's descriptor socket")
-        let descriptors = try await whenListening(provider) {
+        let descriptors = try await whenListening(provider, deadline) {
             try await DescriptorChannel.connect(to: provider.folder + "/descriptors")
         }
         for peer in [calls.peer, events.peer, descriptors.peer] { try check(peer, provider) }
@@ -34,9 +41,13 @@ struct ProviderConnection: Sendable {
 
     /// Another connection to a provider that is controlled already, for one call that may take long.
     ///
+    /// - Parameter patience: how long to try again while the provider takes no further connection.
     /// - Throws: `providerFailed`; `VarlinkClientError`; `CancellationError`.
-    static func connect(to provider: LaunchedProvider) async throws -> VarlinkConnection {
-        let connection = try await VarlinkConnection.connect(to: provider.folder + "/control")
+    static func connect(
+        to provider: LaunchedProvider,
+        patience: Interval
+    ) async throws -> VarlinkConnection {
+        let connection = try await VarlinkConnection.connect(to: provider.folder + "/control", patience: patience)
         try check(connection.peer, provider)
         return connection
     }
@@ -152,6 +163,7 @@ struct ProviderConnection: Sendable {
     /// Tries again while the socket isn't there yet, as long as the process lives.
     private static func whenListening<T: Sendable>(
         _ provider: LaunchedProvider,
+        _ deadline: Instant?,
         _ connect: () async throws -> T
     ) async throws -> T {
         var pause = 2
@@ -160,6 +172,9 @@ struct ProviderConnection: Sendable {
                 return try await connect()
             } catch let error where isEarly(error) {
                 guard !provider.process.hasEnded else { throw explained(error, "connect to it") }
+                if let deadline, Instant.now() >= deadline {
+                    throw ControlError(.timedOut, "The tunnel's provider doesn't listen.", reason: "\(error)")
+                }
             } catch {
                 throw explained(error, "connect to it")
             }

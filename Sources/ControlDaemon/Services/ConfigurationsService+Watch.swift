@@ -13,7 +13,8 @@ extension ConfigurationsService {
         }
         defer { hub.unsubscribe(subscription) }
         let responder = request.responder
-        try await tellAll(subscription.start, caller, responder)
+        let disclosure = await Disclosure(to: caller, catalogue)
+        try await tellAll(subscription.start, caller, disclosure, responder)
         while let news = await subscription.next() {
             switch news {
             case .event(let shared):
@@ -24,21 +25,27 @@ extension ConfigurationsService {
                     Self.reply(
                         configuration == nil ? .removed : .changed,
                         event.sequence,
-                        configuration,
+                        configuration.map(disclosure.shown),
                         of: identifier
                     )
                 )
             case .gap(_, let place):
                 try responder.send(Self.reply(.resynchronise, place.sequence))
-                try await tellAll(place, caller, responder)
+                try await tellAll(place, caller, disclosure, responder)
             }
             await responder.drained(to: Self.unreadBytes)
         }
     }
 
-    private func tellAll(_ place: EventHub.Place, _ caller: Caller, _ responder: Responder) async throws {
+    private func tellAll(
+        _ place: EventHub.Place,
+        _ caller: Caller,
+        _ disclosure: Disclosure,
+        _ responder: Responder
+    ) async throws {
         for configuration in await store.configurations() where permission.maySee(configuration.owner, caller) {
-            try responder.send(Self.reply(.present, place.sequence, configuration, of: configuration.identifier))
+            let shown = disclosure.shown(configuration)
+            try responder.send(Self.reply(.present, place.sequence, shown, of: configuration.identifier))
             await responder.drained(to: Self.unreadBytes)
         }
         try responder.send(Self.reply(.ready, place.sequence))

@@ -30,13 +30,16 @@ struct ConfigurationsService: Sendable {
         _ parameters: ConfigurationsCalls.LoadParameters,
         _ request: VarlinkRequest
     ) async throws -> ConfigurationsCalls.LoadReply {
-        let configuration = try await visible(parameters.identifier, to: Caller(request.caller))
-        return ConfigurationsCalls.LoadReply(configuration: configuration, readAt: .now())
+        let caller = Caller(request.caller)
+        let configuration = try await visible(parameters.identifier, to: caller)
+        let shown = await Disclosure(to: caller, catalogue).shown(configuration)
+        return ConfigurationsCalls.LoadReply(configuration: shown, readAt: .now())
     }
 
     private func loadAll(_ request: VarlinkRequest) async throws {
         let caller = Caller(request.caller)
-        let all = await store.configurations().filter { permission.maySee($0.owner, caller) }
+        let disclosure = await Disclosure(to: caller, catalogue)
+        let all = await store.configurations().filter { permission.maySee($0.owner, caller) }.map(disclosure.shown)
         for configuration in all.dropLast() {
             try request.responder.send(ConfigurationsCalls.LoadReply(configuration: configuration, readAt: .now()))
             if request.responder.queuedBytes > 256 << 10 { await request.responder.drained() }
@@ -55,8 +58,9 @@ struct ConfigurationsService: Sendable {
 
     private func save(_ request: SaveRequest, _ call: VarlinkRequest) async throws -> ConfigurationsCalls.SaveReply {
         let caller = Caller(call.caller)
-        let configuration = try decode(request.configuration)
+        var configuration = try decode(request.configuration)
         let previous = try await authorize(configuration, caller)
+        configuration = await Disclosure(to: caller, catalogue).completed(configuration, from: previous)
         if previous?.name != configuration.name { try ConfigurationRules.checkName(configuration.name) }
         var warnings: [String] = []
         let secrets = request.secrets ?? []

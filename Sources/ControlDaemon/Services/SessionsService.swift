@@ -84,11 +84,11 @@ struct SessionsService: Sendable {
         _ request: VarlinkRequest
     ) async throws -> SessionsCalls.StatisticsReply {
         guard let identifier = parameters.identifier else { throw VarlinkError.invalidParameter("identifier") }
-        let configuration = try await visible(identifier, to: Caller(request.caller))
+        _ = try await visible(identifier, to: Caller(request.caller))
         guard let tunnel = await tunnels.existing(identifier) else {
             return SessionsCalls.StatisticsReply(identifier: identifier, readAt: .now(), counters: nil, peers: [])
         }
-        return await tunnel.statistics(of: configuration)
+        return await tunnel.statistics()
     }
 
     // MARK: Views

@@ -62,7 +62,9 @@ package final class EventHub: Sendable {
     package init() {}
 
     /// Whether anybody would see an event; if not, it needn't be described in full.
-    package var hasSubscribers: Bool { state.withLock { !$0.subscribers.isEmpty } }
+    package func hasSubscribers(to kind: SessionsCalls.Event.Kind) -> Bool {
+        state.withLock { state in state.subscribers.values.contains { ($0.kind ?? kind) == kind } }
+    }
 
     /// Takes a place: every event after it comes.
     ///

@@ -142,14 +142,18 @@ package struct HostTunnelNetwork: TunnelNetwork {
     ) async -> InterfaceReading {
         do {
             guard let link = try await link(of: interface) else { return InterfaceReading(state: .gone, applied: nil) }
-            let losses = try await host.losses(of: journal, routes: applied?.routes.compactMap { IPPrefix($0) } ?? [])
-            return InterfaceReading(
+            var reading = InterfaceReading(
                 state: link.isUp ? .up : .down,
                 name: link.name,
-                applied: applied?.without(losses, mtu: link.mtu),
-                lostRoutes: losses.prefixes.sorted().map(\.description),
+                applied: nil,
                 counters: link.statistics
             )
+            if let applied {
+                let losses = try await host.losses(of: journal, routes: applied.routes.compactMap { IPPrefix($0) })
+                reading.applied = applied.without(losses, mtu: link.mtu)
+                reading.lostRoutes = losses.prefixes.sorted().map(\.description)
+            }
+            return reading
         } catch {
             // What can't be asked for is no sign of anything.
             return InterfaceReading(state: .up, applied: applied)

@@ -1,5 +1,6 @@
 import ControlAPI
 import FoundationEssentials
+import Glibc
 import LinuxSystem
 
 /// Why the last session of each configuration ended, where that was by an error: kept for good, so that whoever asks later
@@ -25,7 +26,10 @@ struct LastErrorStore: Sendable {
         try AtomicFile.write(Array(JSONEncoder().encode(record)), to: path(identifier), mode: 0o600)
     }
 
-    func remove(_ identifier: String) { try? AtomicFile.remove(path(identifier)) }
+    func remove(_ identifier: String) {
+        // Most sessions end without one, and syncing the folder has its price.
+        if unsafe access(path(identifier), F_OK) == 0 { try? AtomicFile.remove(path(identifier)) }
+    }
 
     /// All that are kept, by identifier; what can't be understood is worth nothing, and is removed.
     func all() -> [String: Record] {

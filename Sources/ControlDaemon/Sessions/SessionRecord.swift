@@ -33,8 +33,10 @@ struct SessionRecord: Codable, Sendable {
     var listenPort: Int?
     var wgSocket: WGSocket.Record?
     var notes: [String] = []
-    /// Why a newer configuration that is stored isn't in force, in sentences; nil where there is none.
-    var notInForce: String?
+    /// That somebody gave the interface another name, the last time, in sentences.
+    var renaming: String?
+    /// A newer configuration that is stored and isn't in force; nil where there is none.
+    var notInForce: NotInForceView?
 
     struct Process: Codable, Equatable, Sendable {
         var pid: Int32

@@ -27,6 +27,7 @@ extension Tunnel {
             adopt(state, statusBefore: record.status, since: record.since)
             log.notice("\(record.configuration.name): went on with provider process \(record.process?.pid ?? 0).")
             await checkInterface()
+            await takeOverWhatWasSaved()
         } catch {
             await goOn(record, after: error)
         }
@@ -108,6 +109,8 @@ extension Tunnel {
             }
             try await takeDescriptors()
             readDescriptors()
+            // It may have ended meanwhile, and nobody will be told of that again.
+            if let error = endOfProvider(after: nil) { throw error }
             return state
         } catch let error as ControlError {
             throw error

@@ -21,8 +21,12 @@ extension Tunnel {
             live?.isInterfaceDown = true
             take(.interfaceChanged(problem: Self.isDown(interface.name)), of: session)
         case .up:
-            if live?.isInterfaceDown == true { await restoreNetwork(interface.name) }
-            live?.isInterfaceDown = false
+            if live?.isInterfaceDown == true {
+                live?.isInterfaceDown = false
+                await restoreNetwork(interface.name)
+                // It may have changed again meanwhile.
+                return await checkInterface()
+            }
             take(.interfaceChanged(problem: nil), of: session)
         }
     }
@@ -42,8 +46,7 @@ extension Tunnel {
                 note += " For wg it still has the old name."
             }
         }
-        live?.record.notes.removeAll { $0.contains(Self.renamedMark) }
-        live?.record.notes.append(note)
+        live?.record.renaming = note
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
         log.notice("\(note) The tunnel goes on under its new name.")
         // On kernels before 6.2 it was down for that, and has lost its routes.
@@ -51,8 +54,6 @@ extension Tunnel {
             await restoreNetwork(name)
         }
     }
-
-    private static let renamedMark = " was renamed to "
 
     /// The kernel has taken routes, and addresses of IPv6, away with the interface's being up.
     private func restoreNetwork(_ name: String) async {

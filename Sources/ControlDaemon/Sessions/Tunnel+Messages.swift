@@ -1,5 +1,6 @@
 import ControlAPI
 import EventLoop
+import Glibc
 import LinuxSystem
 import NetworkTypes
 import VarlinkCore
@@ -14,7 +15,7 @@ extension Tunnel {
         ControlError(
             .tunnelNotRunning,
             "Nobody can take a message: \(name) isn't running.",
-            remedy: "Start it: tunnelctl up \(name)."
+            remedy: "Start it: `\(TunnelctlCommand.text("up", name))`."
         )
     }
 
@@ -41,7 +42,7 @@ extension Tunnel {
         let deadline = Instant.now() + timeout
         let (present, provider) = try await listener(session, until: deadline, timeout)
         do {
-            return try await Self.deliver(message, to: provider, within: deadline - .now())
+            return try await Self.deliver(message, to: provider, until: deadline)
         } catch {
             throw await explained(error, present, provider, timeout)
         }
@@ -63,7 +64,7 @@ extension Tunnel {
         throw ControlError(
             .tunnelNotRunning,
             "Nobody can take a message: the session \(wanted.prefix(64)) has ended.",
-            remedy: "`tunnelctl status \(name)` shows the present one."
+            remedy: "`\(TunnelctlCommand.text("status", name))` shows the present one."
         )
     }
 
@@ -71,15 +72,15 @@ extension Tunnel {
     private static func deliver(
         _ message: DataValue?,
         to provider: LaunchedProvider,
-        within timeout: Interval
+        until deadline: Instant
     ) async throws -> MessageCalls.Reply {
-        let connection = try await ProviderConnection.connect(to: provider)
+        let connection = try await ProviderConnection.connect(to: provider, patience: deadline - .now())
         let result: Result<MessageCalls.Reply, any Error>
         do {
             let reply: MessageCalls.Reply = try await connection.call(
                 "\(ProviderCalls.interface).HandleMessage",
                 MessageCalls.HandleParameters(message: message),
-                timeout: timeout
+                timeout: deadline - .now()
             )
             result = .success(reply)
         } catch {
@@ -111,7 +112,7 @@ extension Tunnel {
                 ?? ControlError(.providerFailed, "The provider can't answer the message.", reason: error.description)
         }
         if let error = error as? ControlError { return error }
-        if error as? VarlinkClientError == .timedOut {
+        if Self.cameTooLate(error) {
             return Self.unanswered(timeout, "It may still be at work on it.")
         }
         // The end of a process is seen a moment after its sockets are closed.
@@ -131,6 +132,15 @@ extension Tunnel {
             reason: "Process \(provider.process.pid) has ended; the message may have had its effect.",
             remedy: "`tunnelctl status` shows whether another one runs."
         )
+    }
+
+    /// No answer in time, or not even room for the question.
+    private static func cameTooLate(_ error: any Error) -> Bool {
+        switch error as? VarlinkClientError {
+        case .timedOut: true
+        case .cannotConnect(_, let cause): cause.code == EAGAIN
+        default: false
+        }
     }
 
     private static func unanswered(_ timeout: Interval, _ reason: String) -> ControlError {

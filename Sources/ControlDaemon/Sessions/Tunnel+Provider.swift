@@ -136,7 +136,9 @@ extension Tunnel {
     // MARK: Requests
 
     private func answer(_ request: ProviderRequest) {
-        guard let connection = live?.connection, let open = live?.openRequests else { return }
+        guard let connection = live?.connection, let open = live?.openRequests, let session = live?.session else {
+            return
+        }
         live?.openRequests = open + 1
         Task {
             let supplied: ProviderCalls.SupplyParameters
@@ -153,7 +155,7 @@ extension Tunnel {
             } catch {
                 self.log.warning("The provider's request \(request.number) was answered in vain: \(error)")
             }
-            self.live?.openRequests -= 1
+            if self.live?.session == session { self.live?.openRequests -= 1 }
         }
     }
 

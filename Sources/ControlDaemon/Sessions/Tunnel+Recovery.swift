@@ -35,7 +35,8 @@ extension Tunnel {
         let settings = try await startProvider(labelled)
         if live?.state == state { live?.state = fresh }
         if isNew { try await receiveTun() }
-        try await applySettings(settings)
+        guard let connection = live?.connection else { throw Self.sessionEnded }
+        try await applySettings(settings, over: connection)
         readDescriptors()
     }
 
@@ -51,6 +52,7 @@ extension Tunnel {
             let interface = live.record.interface
         else { return }
         WGSocket.remove(old)
+        self.live?.record.wgSocket = nil
         let socket = makeWGSocket(interface)
         self.live?.descriptors[DescriptorLabel.wg] = socket
     }
@@ -71,7 +73,9 @@ extension Tunnel {
     }
 
     private func applyUpdate(_ configuration: Configuration) async {
-        guard let running = live?.record.configuration, running != configuration else { return }
+        guard let session = live?.session, let running = live?.record.configuration, running != configuration else {
+            return
+        }
         if running.provider == configuration.provider {
             live?.record.configuration = configuration
             live?.record.notInForce = nil
@@ -81,17 +85,21 @@ extension Tunnel {
                 live?.record.notInForce = nil
                 log.info("Generation \(configuration.generation) of \(configuration.name) is in force.")
             } catch {
-                live?.record.notInForce = Self.notInForce(configuration.generation, running.generation, error)
-                log.notice("\(configuration.name): \(live?.record.notInForce ?? "its session has ended.")")
+                guard live?.session == session else { return }
+                let notInForce = Self.notInForce(configuration.generation, error)
+                live?.record.notInForce = notInForce
+                log.notice("\(configuration.name): \(notInForce.sentence)")
             }
         }
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
     }
 
-    private static func notInForce(_ generation: Int, _ running: Int, _ error: any Error) -> String {
+    private static func notInForce(_ generation: Int, _ error: any Error) -> NotInForceView {
         let error = error as? ControlError ?? ControlError(.internalError, "It can't be applied: \(error).")
-        let why = [error.message, error.reason, error.remedy].compactMap(\.self).joined(separator: " ")
-        return "Generation \(generation) is stored and not in force; generation \(running) runs on. \(why)"
+        return NotInForceView(
+            generation: generation,
+            reason: [error.message, error.reason, error.remedy].compactMap(\.self).joined(separator: " ")
+        )
     }
 
     /// Has the provider and the network change over to a configuration, or neither.
@@ -102,20 +110,22 @@ extension Tunnel {
         guard provider.identifier == live.record.configuration.provider?.identifier else {
             throw ControlError(.unavailable, "Another provider can't take over a running tunnel.")
         }
-        let settings = try await update(provider, of: configuration, over: connection)
         do {
-            try await applySettings(settings)
+            try await applySettings(try await update(provider, of: configuration, over: connection), over: connection)
         } catch {
-            // The network is as it was, so its provider must be, too.
+            // Wherever it failed, provider and network go back together.
             let running = live.record.configuration
             do {
-                if let provider = running.provider { _ = try await update(provider, of: running, over: connection) }
+                if isReady, self.live?.provider?.identity == live.provider?.identity, let provider = running.provider {
+                    let settings = try await update(provider, of: running, over: connection)
+                    try await applySettings(settings, over: connection)
+                }
             } catch {
                 log.warning("The provider of \(running.name) can't be given its former configuration back: \(error)")
             }
             throw error
         }
-        guard self.live?.session == live.session else { throw Self.sessionEnded }
+        guard isReady, self.live?.provider?.identity == live.provider?.identity else { throw Self.sessionEnded }
         self.live?.record.configuration = configuration
         await services.store.pin(StoreContents.references(in: configuration), by: live.session)
     }

@@ -27,7 +27,8 @@ extension Tunnel {
         let settings = try await startProvider(labelled)
         step = "receive the TUN device's descriptor"
         try await receiveTun()
-        try await applySettings(settings)
+        guard let connection = live?.connection else { throw Self.sessionEnded }
+        try await applySettings(settings, over: connection)
         readDescriptors()
     }
 
@@ -88,14 +89,17 @@ extension Tunnel {
     @discardableResult
     func attach(
         _ launched: LaunchedProvider,
-        patience: Interval = ProviderConnection.patience
+        patience: Interval? = nil
     ) async throws -> ProviderState {
         guard let session = live?.session, let nonce = live?.record.nonce else { throw Self.sessionEnded }
-        let connection = try await ProviderConnection.open(launched) { step = $0 }
+        let connection = try await ProviderConnection.open(launched, patience: patience) { step = $0 }
         live?.connection = connection
         step = "attach to the provider"
-        let replies = try await connection.attach(epoch: services.epoch, nonce: nonce, patience: patience)
-            .makeAsyncIterator()
+        let replies = try await connection.attach(
+            epoch: services.epoch,
+            nonce: nonce,
+            patience: patience ?? ProviderConnection.patience
+        ).makeAsyncIterator()
         guard let first = try await next(replies), let state = first.state else {
             throw ControlError(.providerFailed, "The tunnel's provider doesn't say what it does.")
         }
@@ -200,7 +204,7 @@ extension Tunnel {
         let same = preferred.flatMap { try? services.network.openSockets(port: $0) }
         let sockets = try same ?? services.network.openSockets(port: port)
         live?.record.listenPort = sockets.port
-        if let note = sockets.note, live?.record.notes.contains(note) == false { live?.record.notes.append(note) }
+        if let note = sockets.note { self.note(note) }
         return sockets.labelled
     }
 
@@ -213,18 +217,22 @@ extension Tunnel {
             return descriptor
         } catch {
             log.warning("wg can't show this tunnel, going on without its socket: \(error)")
-            live?.record.notes.append("wg can't show this tunnel: \(error).")
+            note("wg can't show this tunnel: \(error).")
             return nil
         }
+    }
+
+    /// Keeps what a person should know of the session, once.
+    private func note(_ text: String) {
+        if live?.record.notes.contains(text) == false { live?.record.notes.append(text) }
     }
 
     // MARK: Network settings
 
     /// Puts the settings in force and tells the provider.
-    func applySettings(_ settings: NetworkSettingsDocument) async throws {
+    func applySettings(_ settings: NetworkSettingsDocument, over connection: ProviderConnection) async throws {
         step = "apply the network settings"
         let mtu = try await putInForce(settings)
-        guard let connection = live?.connection else { throw Self.sessionEnded }
         step = "tell the provider that it is ready"
         _ = try await connection.call("SettingsApplied", ProviderCalls.SettingsAppliedParameters(mtu: mtu))
     }

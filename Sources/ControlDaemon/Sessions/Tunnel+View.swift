@@ -15,27 +15,7 @@ extension Tunnel {
     ///
     /// - Parameter stored: what is in the store.
     package func view(of stored: Configuration) async -> SessionView {
-        let session = isReady ? live?.session : nil
-        var state = live?.state
-        var isAnswered = true
-        if session != nil, let connection = live?.connection {
-            let process = live?.provider?.identity
-            let isKnownSilent = silence.map { $0.process == process && Instant.now() < $0.at + Self.justNow } ?? false
-            do {
-                state = try await ask(
-                    "Status",
-                    as: ProviderCalls.StatusReply.self,
-                    timeout: isKnownSilent ? Self.shortPatience : Self.statusPatience,
-                    over: connection
-                ).state
-                silence = nil
-            } catch {
-                silence = process.map { ($0, .now()) }
-                // What it said last may be untrue by now, so none of it is shown.
-                state = nil
-                isAnswered = false
-            }
-        }
+        let (state, session, isAnswered) = await askedState()
         let reading = await interfaceReading()
         var condition = condition
         if !isAnswered {
@@ -55,6 +35,34 @@ extension Tunnel {
         // It may have another name since it was made, and nobody has told yet.
         if view.interface != nil, let name = reading?.name { view.interface = name }
         return view
+    }
+
+    /// What the provider says now; where there is none to ask, what it told last.
+    ///
+    /// - Returns: beside it, the session that was asked about, nil for none, and whether there was an answer in time.
+    private func askedState() async -> (state: ProviderState?, session: String?, isAnswered: Bool) {
+        guard isReady, let session = live?.session else { return (live?.state, nil, true) }
+        guard let connection = live?.connection else { return (live?.state, session, true) }
+        let process = live?.provider?.identity
+        let isKnownSilent = silence.map { $0.process == process && Instant.now() < $0.at + Self.justNow } ?? false
+        do {
+            let reply = try await ask(
+                "Status",
+                as: ProviderCalls.StatusReply.self,
+                timeout: isKnownSilent ? Self.shortPatience : Self.statusPatience,
+                over: connection
+            )
+            silence = nil
+            return (reply.state, session, true)
+        } catch {
+            // Where it ended meanwhile, or another one took its place, that is what is so.
+            guard isReady, live?.session == session, live?.provider?.identity == process else {
+                return (live?.state, nil, true)
+            }
+            silence = process.map { ($0, .now()) }
+            // What it said last may be untrue by now, so none of it is shown.
+            return (nil, session, false)
+        }
     }
 
     /// What there is of the interface, at a moment when nothing is being changed: else what we take away ourselves
@@ -100,6 +108,7 @@ extension Tunnel {
         let record = live.record
         view.generation = record.configuration.generation
         view.newerConfigurationWaiting = record.notInForce != nil
+        view.notInForce = record.notInForce
         view.interface = live.interface?.name
         view.providerProcess = live.provider.map { Int($0.identity.pid) }
         view.peers = state?.peers ?? []
@@ -109,7 +118,8 @@ extension Tunnel {
         view.routes = applied?.routes ?? []
         view.mtu = applied?.mtu
         view.notes =
-            [record.notInForce].compactMap(\.self) + ConfigurationNotes.notInForce(record.configuration) + record.notes
+            [record.notInForce?.sentence, record.renaming].compactMap(\.self)
+            + ConfigurationNotes.notInForce(record.configuration) + record.notes
             + (applied?.notes ?? [])
             + (state?.notes ?? [])
         if let note = ConfigurationNotes.onPeers(record.configuration, state) { view.notes.append(note) }
@@ -119,13 +129,18 @@ extension Tunnel {
     }
 
     /// The counters and the peers, now.
-    package func statistics(of stored: Configuration) async -> SessionsCalls.StatisticsReply {
-        let view = await view(of: stored)
+    package func statistics() async -> SessionsCalls.StatisticsReply {
+        let state = await askedState().state
+        var reading: InterfaceReading?
+        // Without the settings in force nobody need look for what is lost of them.
+        if let record = live?.record, let interface = live?.interface {
+            reading = await services.network.read(interface, nil, record.network)
+        }
         return SessionsCalls.StatisticsReply(
             identifier: identifier,
-            readAt: view.readAt,
-            counters: view.counters,
-            peers: view.peers
+            readAt: .now(),
+            counters: reading.flatMap(counters),
+            peers: live == nil ? [] : state?.peers ?? []
         )
     }
 

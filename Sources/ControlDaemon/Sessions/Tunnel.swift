@@ -170,7 +170,6 @@ package actor Tunnel {
         nextConfiguration = configuration
         machine.fail(record.error)
         since = record.time
-        hasKeptError = true
         tell(isNews: false)
     }
 
@@ -187,7 +186,7 @@ package actor Tunnel {
         for effect in effects {
             switch effect {
             case .bringUp(let session): beginBringUp(session)
-            case .relaunch(let session): work = Task { await self.runRelaunch(session) }
+            case .relaunch(let session): beginRelaunch(session)
             case .startNext(let session): carryOut(machine.start(session: session).effects)
             case .retry(let session, let interval): setTimer(interval, session, .retryDue)
             case .tearDown(let session):
@@ -223,25 +222,43 @@ package actor Tunnel {
         work = Task { await self.runBringUp(session) }
     }
 
+    /// After the attempt before has come to its end, if it was given up.
+    private func beginRelaunch(_ session: String) {
+        work?.cancel()
+        let work = work
+        self.work = Task {
+            await work?.value
+            guard !Task.isCancelled else { return }
+            await self.runRelaunch(session)
+        }
+    }
+
     private func runBringUp(_ session: String) async {
         let result = await outcome { try await self.bringUp(session) }.mapError { error in
             // A call's own limit was reached before that of the start.
-            guard error.name == .timedOut, error.reason?.hasPrefix(TunnelMachine.hungWhile) != true else {
-                return error
-            }
+            guard error.name == .timedOut else { return error }
             var error = error
             error.reason = "\(TunnelMachine.hungWhile)\(step). \(error.reason ?? "")"
             return error
         }
         setTimer(nil, session, nil)
         take(.broughtUp(result.map { live?.state }), of: session)
-        // It may have been saved anew meanwhile.
-        if isReady { await configurationChanged() }
+        await takeOverWhatWasSaved()
     }
 
     private func runRelaunch(_ session: String) async {
+        setTimer(services.startTimeout, session, nil)
         let result = await outcome { try await self.relaunch(session) }
+        // Given up meanwhile, because it took too long: others have the timer now.
+        guard !Task.isCancelled else { return }
+        setTimer(nil, session, nil)
         take(.relaunched(result.map { live?.state }), of: session)
+        await takeOverWhatWasSaved()
+    }
+
+    /// What was saved while the session couldn't take it.
+    func takeOverWhatWasSaved() async {
+        if isReady { await configurationChanged() }
     }
 
     private func finishTearDown(_ session: String) {
@@ -297,8 +314,6 @@ package actor Tunnel {
     // MARK: Telling
 
     private var told = TunnelMachine.Condition()
-    /// Whether an error of a former session stands on disk.
-    private var hasKeptError = false
 
     private func tellChange() {
         guard machine.condition != told else { return }
@@ -320,7 +335,7 @@ package actor Tunnel {
             error: condition.error
         )
         guard isNews else { return services.hub.note(identifier, present) }
-        let snapshot = services.hub.hasSubscribers ? viewAsKnown(of: running, readAt: .now()) : nil
+        let snapshot = services.hub.hasSubscribers(to: .status) ? viewAsKnown(of: running, readAt: .now()) : nil
         services.hub.publish(.status, identifier, present, snapshot: snapshot, at: .now())
         if isStatusNew {
             logStatus(condition)
@@ -338,15 +353,10 @@ package actor Tunnel {
     }
 
     private func keepError(_ error: ControlError?) {
-        guard let error else {
-            if hasKeptError { services.lastErrors.remove(identifier) }
-            hasKeptError = false
-            return
-        }
+        guard let error else { return services.lastErrors.remove(identifier) }
         guard !isRetired else { return }
         do {
             try services.lastErrors.keep(LastErrorStore.Record(error: error, time: since ?? .now()), of: identifier)
-            hasKeptError = true
         } catch {
             log.warning("Why the session ended can't be kept for the next start of tunneld, going on: \(error)")
         }

@@ -176,6 +176,8 @@ package struct TunnelMachine: Sendable {
         case (.broughtUp(let result), .starting): return brought(session, result)
         case (.timeLimit(let step, let seconds), .starting):
             return end(session, error: Self.timedOut(step, seconds))
+        case (.timeLimit(let step, let seconds), .recovering):
+            return lost(session, Self.timedOut(step, seconds), now)
         // The stages before ready are the bringing up's to tell; why it waits is the provider's.
         case (.reported(let state), .starting): condition.failure = state.failure
         case (.reported(let state), .ready): return reported(session, state, now)

@@ -35,7 +35,9 @@ package protocol TunnelNetwork: Sendable {
     func removeDevice(named name: String) async -> [String]
     /// What there is of the interface now.
     ///
-    /// - Parameter journal: what was put in force for `applied`.
+    /// - Parameters:
+    ///   - applied: what was put in force; nil: nobody wants to know what is still there of it.
+    ///   - journal: what was put in force for `applied`.
     func read(_ interface: InterfaceIdentity, _ applied: AppliedNetwork?, _ journal: NetworkJournal) async
         -> InterfaceReading
     /// Looks a name up outside of all tunnels.

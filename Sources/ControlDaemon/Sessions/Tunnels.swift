@@ -31,17 +31,24 @@ package actor Tunnels {
 
     /// Tells every running tunnel that the network changed.
     package func pathChanged() async {
-        for tunnel in all.values { await tunnel.pathChanged() }
+        await forEach { await $0.pathChanged() }
     }
 
     /// Has every running tunnel look whether its interface is still there and up.
     package func interfacesChanged() async {
-        for tunnel in all.values { await tunnel.checkInterface() }
+        await forEach { await $0.checkInterface() }
     }
 
     /// Lets go of all providers, which go on.
     package func abandonAll() async {
-        for tunnel in all.values { await tunnel.abandon() }
+        await forEach { await $0.abandon() }
+    }
+
+    /// All at once: one that waits for its provider holds up no other.
+    private func forEach(_ body: @escaping @Sendable (Tunnel) async -> Void) async {
+        await withTaskGroup { group in
+            for tunnel in all.values { group.addTask { await body(tunnel) } }
+        }
     }
 
     /// Goes on with the sessions of an earlier tunneld, and takes back what is left of those that ended meanwhile.
