@@ -152,16 +152,25 @@ def demo():
     print()
 
 
+class Ended(Exception):
+    """A signal ended the demo."""
+
+
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+def end(number, _):
+    # What is taken back now must be taken back whole, however often somebody presses Ctrl-C.
+    for each in ENDING:
+        signal.signal(each, signal.SIG_IGN)
+    raise Ended("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
+
+
 def main():
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    for each in ENDING:
+        signal.signal(each, end)
     try:
         demo()
-    except KeyboardInterrupt:
-        print("demo: failed: interrupted")
-        return 1
-    except SystemExit:
-        print("demo: failed: ended by a signal")
-        return 1
     except Exception as error:  # noqa: BLE001 (the last line says why, whatever it was)
         print("demo: failed: " + " ".join(str(error).split()))
         return 1

@@ -68,6 +68,8 @@ class Namespace:
     def __init__(self, lab, name):
         self.lab = lab
         self.name = f"{lab.prefix}{name}"
+        # Known before it exists: a signal may end the program in any of the commands below.
+        lab.namespaces.append(self)
         run("ip", "netns", "add", self.name)
         self.ip("link", "set", "lo", "up")
         self.sysctl("net.ipv6.conf.default.accept_dad", 0)
@@ -146,6 +148,7 @@ class Lab:
         self.folder = Path(tempfile.mkdtemp(prefix=f"tunneld-lab-{os.getpid()}-"))
         os.chmod(self.folder, 0o755)
         self.namespaces = []
+        self.links = []
         self.processes = []
         self.daemons = []
         self.cleanups = []
@@ -154,9 +157,11 @@ class Lab:
         return self
 
     def __exit__(self, kind, value, trace):
-        if kind is not None:
-            self.print_logs()
-        self.close()
+        try:
+            if kind is not None:
+                self.print_logs()
+        finally:
+            self.close()
 
     def print_logs(self):
         for path in sorted(self.folder.glob("*.log")):
@@ -167,13 +172,12 @@ class Lab:
     def namespace(self, name):
         if any(other.name == self.prefix + name for other in self.namespaces):
             name = f"{name}{len(self.namespaces)}"
-        namespace = Namespace(self, name)
-        self.namespaces.append(namespace)
-        return namespace
+        return Namespace(self, name)
 
     def veth(self, a, b, network4="10.99.0.0/24", network6="fd99::/64", mtu=1500, names=("eth0", "eth0")):
         """Joins two namespaces; the first gets host 1 of each network, the second host 2."""
         temporary = (f"v{os.getpid() % 100000}a{next(_serial)}", f"v{os.getpid() % 100000}b{next(_serial)}")
+        self.links.append(temporary[0])
         run("ip", "link", "add", temporary[0], "mtu", mtu, "type", "veth", "peer", "name", temporary[1], "mtu", mtu)
         for host, (namespace, old, new) in enumerate(zip((a, b), temporary, names), start=1):
             run("ip", "link", "set", old, "netns", namespace.name, "name", new)
@@ -183,6 +187,7 @@ class Lab:
                     namespace.ip("addr", "add", f"{net[host]}/{net.prefixlen}", "dev", new,
                                  *(["nodad"] if net.version == 6 else []))
             namespace.ip("link", "set", new, "up")
+        self.links.remove(temporary[0])
         for namespace, name in zip((a, b), names):
             wait_for("carrier", lambda ns=namespace, n=name: "LOWER_UP" in ns.ip("link", "show", n).stdout, 5)
 
@@ -225,6 +230,8 @@ class Lab:
         reap()
         for namespace in self.namespaces:
             run("ip", "netns", "del", namespace.name, check=False)
+        for link in self.links:
+            run("ip", "link", "del", link, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
