@@ -2,7 +2,7 @@
 
 import unittest
 
-from lab import SLACK, Lab, WireGuardGo, conf, genkey, genpsk, ping, pubkey, run, wait_for
+from lab import WG_SOCKETS, Lab, Traces, WireGuardGo, conf, genkey, genpsk, ping, pubkey, wait_for
 
 
 class WithWireGuardGo(unittest.TestCase):
@@ -80,18 +80,24 @@ class WithWireGuardGo(unittest.TestCase):
         self.assertGreater(counters["peers"][0]["receivedBytes"], 100_000_000)
 
     def test_down_takes_everything_back(self):
-        before = self.a.snapshot()
-        sockets = run("ls", "/var/run/wireguard", check=False).stdout
         self.join(4)
-        sockets = run("ls", "/var/run/wireguard", check=False).stdout
-        self.daemon.ctl("up", "home")
-        self.assertNotEqual(self.a.snapshot(), before)
-        self.daemon.ctl("down", "home")
-        self.assertEqual(self.a.snapshot(), before)
-        self.assertEqual(self.daemon.status("home")["status"], "disconnected")
-        self.assertEqual(run("ls", "/var/run/wireguard", check=False).stdout, sockets)
-        self.assertEqual(list(self.daemon.runtime.glob("providers/*")), [])
-        self.assertEqual(list(self.daemon.runtime.glob("journal/*")), [])
+        traces = Traces(self.daemon)
+        for _ in range(2):
+            self.daemon.ctl("up", "home")
+            made = "\n".join(traces.difference())
+            # The comparison has eyes: of each kind there is something to take back.
+            for what in (": ", "socket -uanp: ", "socket -xlp: ", "process ", "file run/journal/", "file run/providers/",
+                         "descriptor "):
+                self.assertIn(f"+ {self.a.name}: " if what == ": " else f"+ {what}", made)
+            path = WG_SOCKETS / f"{self.daemon.status('home')['interface']}.sock"
+            self.assertTrue(path.exists())
+            self.daemon.ctl("down", "home")
+            self.assertEqual(traces.difference(), [])
+            self.assertFalse(path.exists())
+            self.assertEqual(self.daemon.status("home")["status"], "disconnected")
+        # The positive control of what may stay.
+        stays = [path.parent.relative_to(self.daemon.state.parent) for path in self.daemon.state.glob("timestamps/*")]
+        self.assertEqual([str(path) for path in stays], ["state/timestamps"])
 
     def test_sixty_four_peers(self):
         peer = WireGuardGo(self.lab, self.b)
@@ -144,16 +150,19 @@ class TwoTunnels(unittest.TestCase):
                 daemon.import_text(name, conf(key, [f"10.2{number}.0.1/24"], [
                     {"PublicKey": peer.public, "AllowedIPs": f"10.2{number}.0.0/24",
                      "Endpoint": f"10.99.0.2:{51820 + number}"}]))
-            only_two = None
             daemon.ctl("up", "two")
+            before = daemon.status("two")
             only_two = a.snapshot()
             daemon.ctl("up", "one")
             pinger = a.popen("ping", "-n", "-i", "0.05", "-c", "60", "10.22.0.2", log="ping")
+            self.assertNotEqual(daemon.status("one")["session"], before["session"])
             daemon.ctl("down", "one")
             self.assertEqual(pinger.wait(timeout=30), 0)
             self.assertIn("60 received", pinger.log_path.read_text())
             self.assertEqual(a.snapshot(), only_two)
-            self.assertEqual(daemon.status("two")["status"], "connected")
+            after = daemon.status("two")
+            for key in ("status", "session", "providerProcess", "since", "interface"):
+                self.assertEqual(after[key], before[key], key)
             self.assertEqual(daemon.status("one")["status"], "disconnected")
 
 
