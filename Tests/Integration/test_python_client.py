@@ -59,7 +59,10 @@ class PythonClient(unittest.TestCase):
                 self.assertIn(f"described org.tunneld.{name}", lines)
             self.assertIn("loaded home 1", lines)
             self.assertIn("started True", lines)
-            self.assertTrue(any(line.endswith("connected") for line in lines))
+            # The present state first, then each change, up to the connection.
+            events = [line for line in lines if line.startswith("event ")]
+            self.assertRegex(events[0], "^event present (connecting|connected)$")
+            self.assertRegex(events[-1], "^event (status|present) connected$")
             self.assertIn("error org.tunneld.ConfigurationUnknown 6", lines)
 
 
