@@ -447,9 +447,10 @@ class Traces:
     """What an `up` makes: namespaces' networks, sockets, processes, files, descriptors; compared before and after."""
 
     # The highest time stamp sent to a peer must never go back (TAI64N), so it outlives every session.
-    STAYS = {"state/timestamps"}
+    STAYS = ("state/timestamps",)
 
-    def __init__(self, daemon, *namespaces):
+    def __init__(self, daemon, *namespaces, stays=()):
+        self.stays = {*self.STAYS, *stays}
         self.daemon, self.namespaces = daemon, [daemon.namespace, *namespaces]
         self.before = self.lines()
 
@@ -463,10 +464,11 @@ class Traces:
         found += sorted(f"process {pid}: {name_of(pid)}" for pid in tree(self.daemon.pid))
         base = self.daemon.state.parent
         for path in sorted(path for folder in (self.daemon.state, self.daemon.runtime) for path in folder.rglob("*")):
-            if str(path.parent.relative_to(base)) not in self.STAYS:
+            name = path.relative_to(base)
+            if str(name) not in self.stays and str(name.parent) not in self.stays:
                 stat = path.lstat()
                 size = "" if path.is_dir() else stat.st_size
-                found.append(f"file {path.relative_to(base)} {stat.st_mode:o} {stat.st_uid} {size}")
+                found.append(f"file {name} {stat.st_mode:o} {stat.st_uid} {size}")
         found += sorted(f"descriptor {target}" for target in descriptors(self.daemon.pid)
                         if target != "anon_inode:[timerfd]")  # Dispatch keeps one for each clock once used.
         # Other labs' sockets are there too; one whose maker is gone answers nobody.

@@ -1,9 +1,12 @@
 """What a person is told when a peer doesn't answer, by class; and that it connects by itself once mended."""
 
+import os
+import signal
+import socket
 import time
 import unittest
 
-from lab import SLACK, Lab, WireGuardGo, conf, genkey, genpsk, ping, pubkey, run, wait_for
+from lab import SLACK, Lab, Traces, WireGuardGo, conf, genkey, genpsk, name_of, ping, pubkey, run, tree, wait_for
 
 # One back-off gap at its longest (60 s) and a handshake.
 MENDED = 70
@@ -119,6 +122,111 @@ class Failures(unittest.TestCase):
                      "--listen-address=10.99.0.2", "--except-interface=lo", "--pid-file=",
                      "--address=/gateway.test/10.99.0.2")
         self.connects()
+
+
+class NothingIsLeft(unittest.TestCase):
+    """After an `up` that failed, with the real provider, the host is as it was before."""
+
+    def setUp(self):
+        self.lab = Lab("left")
+        self.addCleanup(self.lab.close)
+        self.a, self.b = self.lab.pair()
+        for family, gateway in (("-4", "10.99.0.2"), ("-6", "fd99::2")):
+            self.a.ip(family, "route", "add", "default", "via", gateway)
+        self.private = genkey()
+        self.peer = WireGuardGo(self.lab, self.b)
+        self.peer.peer(pubkey(self.private), "10.20.0.1/32")
+
+    def begin(self, allowed="10.20.0.2/32", port=None, settings=None):
+        self.daemon = self.lab.tunneld(self.a, start=settings is None)
+        if settings:
+            (self.daemon.configuration / "tunneld.conf").write_text(settings)
+            self.daemon.start()
+        self.daemon.import_text("home", conf(self.private, ["10.20.0.1/24", "fd20::1/64"], [
+            {"PublicKey": self.peer.public, "AllowedIPs": allowed, "Endpoint": "10.99.0.2:51820"}], port=port))
+
+    def fails(self, code, message, meanwhile=lambda: None):
+        """An `up` that ends so and says so; then everything is as before, and a second time too."""
+        # What went wrong is told until the next start, also by the next tunneld.
+        traces = Traces(self.daemon, self.b, stays=["state/last-errors"])
+        for _ in range(2):
+            up = self.daemon.popen("up", "home", log="up")
+            meanwhile()
+            self.assertEqual(up.wait(timeout=20 * SLACK), code, up.log_path.read_text())
+            self.assertIn(message, up.log_path.read_text())
+            self.assertEqual(self.daemon.status("home")["status"], "disconnected")
+            self.assertEqual(traces.difference(), [])
+
+    def in_the_end_it_connects(self):
+        """The positive control: it was that and nothing else."""
+        traces = Traces(self.daemon, stays=["state/last-errors"])
+        self.daemon.ctl("up", "home")
+        self.assertGreater(len(traces.difference()), 5)
+
+    def providers(self):
+        return [pid for pid in tree(self.daemon.pid) if name_of(pid) == "tunnel-provider-wireguard"]
+
+    def test_a_listen_port_that_is_taken(self):
+        def taken():
+            s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            s.bind(("0.0.0.0", 51999))
+            return s
+        with self.a.inside(taken):
+            self.begin(port=51999)
+            self.fails(1, "51999")
+        self.in_the_end_it_connects()
+
+    def test_a_route_that_is_taken(self):
+        self.a.ip("route", "add", "10.55.0.0/16", "via", "10.99.0.2")
+        self.begin("10.20.0.2/32, 10.55.0.0/16")
+        self.fails(1, "10.55.0.0/16")
+        self.a.ip("route", "del", "10.55.0.0/16")
+        self.in_the_end_it_connects()
+
+    def test_a_route_that_is_taken_beside_a_full_tunnel(self):
+        self.a.ip("route", "add", "10.55.0.0/16", "via", "10.99.0.2")
+        self.begin("0.0.0.0/0, ::/0, 10.55.0.0/16")
+        self.fails(1, "10.55.0.0/16")
+        self.a.ip("route", "del", "10.55.0.0/16")
+        self.in_the_end_it_connects()
+
+    def kill_every(self, ready, least, most):
+        """Kills each provider that is `ready`, until tunneld gives up."""
+        killed, end = set(), time.monotonic() + 20 * SLACK
+        while (status := self.daemon.status("home"))["status"] != "disconnected" or not killed:
+            for pid in self.providers():
+                if pid not in killed and ready(status, pid):
+                    try:
+                        os.kill(pid, signal.SIGKILL)
+                        killed.add(pid)
+                    except ProcessLookupError:
+                        pass
+            self.assertLess(time.monotonic(), end, "it never gives up")
+            time.sleep(0.002)
+        self.assertTrue(least <= len(killed) <= most, killed)
+
+    def test_a_provider_that_is_killed_before_it_is_ready(self):
+        self.begin("0.0.0.0/0, ::/0")
+        self.fails(1, "The tunnel's provider ended.", lambda: self.kill_every(lambda *_: True, 1, 5))
+        self.in_the_end_it_connects()
+
+    def test_a_provider_that_is_killed_again_and_again(self):
+        self.begin("0.0.0.0/0, ::/0")
+        self.b.drop_udp(51820)
+        self.fails(1, "The tunnel broke 5 times within 60 seconds", lambda: self.kill_every(
+            lambda status, pid: status["stage"] == "handshakeSent" and status["providerProcess"] == pid, 5, 5))
+        self.b.pass_udp()
+        self.in_the_end_it_connects()
+
+    def test_a_provider_that_hangs_until_the_limit_of_a_start(self):
+        self.begin("0.0.0.0/0, ::/0", settings="start-timeout = 2\n")
+
+        def stop():
+            wait_for("a provider", self.providers, 5 * SLACK)
+            os.kill(self.providers()[0], signal.SIGSTOP)
+
+        self.fails(1, "within 2 seconds", stop)
+        self.in_the_end_it_connects()
 
 
 if __name__ == "__main__":
