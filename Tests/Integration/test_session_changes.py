@@ -147,7 +147,7 @@ class SessionChanges(unittest.TestCase):
                              10)
                     routes = self.daemon.status("home")["routes"]
                     self.assertEqual("10.78.0.0/16" in routes, wanted[-1] is changed)
-        self.assertEqual(traffic.lost(), [[], []])
+        traffic.check(self)
         after = self.daemon.status("home")["peers"][0]
         for key in "publicKey", "endpoint", "latestHandshake":
             self.assertEqual(after[key], before[key], key)

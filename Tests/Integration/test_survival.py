@@ -15,8 +15,8 @@ from lab import SLACK, Lab, ping, wait_for
 class NumberedDatagrams:
     """UDP datagrams with numbers, at least 1,000 a second each way, between our end and the peer's (namespace, address).
 
-    Where other work takes the processor, queues overflow whatever tunneld does. So ours are made long, and what the
-    peer's sockets dropped unread is not held against us.
+    Where other work takes the processor, queues overflow whatever tunneld does. So ours are made long, and of what is
+    missing towards the peer exactly as many as the sockets of the peer's namespace dropped are not held against us.
     """
 
     def __init__(self, ends, rate=1200):
@@ -37,6 +37,7 @@ class NumberedDatagrams:
         self.addresses = [address for _, address in ends]
         self.sent = [0, 0]
         self.seen = [set(), set()]
+        self.took = [0.0, 0.0]
         self.running = True
         self.threads = [threading.Thread(target=f, args=(i,)) for i in (0, 1) for f in (self.send, self.receive)]
 
@@ -60,6 +61,7 @@ class NumberedDatagrams:
                 self.sockets[me].sendto(struct.pack("!Q", self.sent[me]) + bytes(92), (self.addresses[1 - me], 7000))
                 self.sent[me] += 1
             time.sleep(0.002)
+        self.took[me] = time.monotonic() - start
 
     def receive(self, me):
         self.sockets[me].settimeout(0.5)
@@ -77,12 +79,15 @@ class NumberedDatagrams:
         counters = json.loads(self.peer.exec("nstat", "-ajsz", "UdpRcvbufErrors", "Udp6RcvbufErrors").stdout)["kernel"]
         return sum(counters.values())
 
-    def lost(self):
-        """Of each direction, the numbers that never came and that no socket of the peer's accounts for."""
-        missing = [sorted(set(range(self.sent[i])) - self.seen[1 - i]) for i in (0, 1)]
-        if len(missing[0]) <= self.drops() - self.dropped:
-            missing[0] = []
-        return missing
+    def check(self, test):
+        """At least 1,000 a second went out each way, and none was lost."""
+        rates = [sent / took for sent, took in zip(self.sent, self.took)]
+        test.assertGreaterEqual(min(rates), 1000, f"the rig sent only {rates} datagrams a second")
+        towards, back = (sorted(set(range(self.sent[i])) - self.seen[1 - i]) for i in (0, 1))
+        test.assertEqual(back, [], "lost from the peer to us")
+        dropped = self.drops() - self.dropped
+        print(f"{rates[0]:.0f} and {rates[1]:.0f} datagrams a second, {dropped} dropped by the peer's own sockets")
+        test.assertLessEqual(len(towards), dropped, f"lost from us to the peer, whose sockets dropped {dropped}: {towards}")
 
 
 class Survival(unittest.TestCase):
@@ -132,8 +137,14 @@ class Survival(unittest.TestCase):
                 self.assertEqual((after["session"], after["providerProcess"], after["interface"], after["since"]),
                                  (before["session"], before["providerProcess"], before["interface"], before["since"]))
             time.sleep(0.7)
-        self.assertGreater(min(traffic.sent), 1000)
-        self.assertEqual(traffic.lost(), [[], []])
+        traffic.check(self)
+        # The positive control: one number more would be missed, each way.
+        for me in (0, 1):
+            traffic.sent[me] += 1
+            with self.assertRaisesRegex(AssertionError, "lost from"):
+                traffic.dropped = traffic.drops()
+                traffic.check(self)
+            traffic.sent[me] -= 1
         snapshot = self.a.ip("link").stdout
         self.assertIn(before["interface"], snapshot)
         self.daemon.ctl("down", "home")
