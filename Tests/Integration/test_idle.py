@@ -1,5 +1,6 @@
 """Idle means idle: no wake-ups, little memory."""
 
+import os
 import time
 import unittest
 
@@ -22,15 +23,24 @@ class Idle(unittest.TestCase):
             provider = daemon.status("home")["providerProcess"]
             # The keepalive after the last packet, Dispatch's idle workers and neighbour discovery come to rest.
             time.sleep(30)
-            before = {pid: context_switches(pid) for pid in (provider, daemon.pid)}
-            memory = {pid: resident_kib(pid) for pid in (provider, daemon.pid)}
+            limits = {provider: 16 * 1024, daemon.pid: 24 * 1024}
+            for pid, limit in limits.items():
+                self.assertLessEqual(resident_kib(pid), limit)
+            tasks = {pid: sorted(os.listdir(f"/proc/{pid}/task")) for pid in limits}
+            before = {pid: context_switches(pid) for pid in limits}
             time.sleep(60)
-            for pid in (provider, daemon.pid):
+            for pid, limit in limits.items():
                 woken = context_switches(pid) - before[pid]
-                print(f"process {pid}: {woken} context switches in a minute, {memory[pid]} KiB resident")
-                self.assertLessEqual(woken, 5)
-            self.assertLessEqual(memory[provider], 16 * 1024)
-            self.assertLessEqual(memory[daemon.pid], 24 * 1024)
+                memory = resident_kib(pid)
+                print(f"process {pid}: {woken} context switches in a minute, {memory} KiB resident")
+                # A thread that ended would take its switches out of the sum; one that began would have been woken.
+                self.assertEqual(sorted(os.listdir(f"/proc/{pid}/task")), tasks[pid])
+                self.assertTrue(0 <= woken <= 5, woken)
+                self.assertLessEqual(memory, limit)
+            # The positive control: a question is seen in both counts.
+            daemon.status("home")
+            for pid in limits:
+                self.assertGreater(context_switches(pid), before[pid] + 5, pid)
 
 
 if __name__ == "__main__":
