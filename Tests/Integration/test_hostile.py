@@ -4,12 +4,14 @@ import base64
 import json
 import os
 import random
+import re
+import signal
 import socket
 import struct
 import time
 import unittest
 
-from lab import Lab, WireGuardGo, anonymous_kib, conf, genkey, ping, pubkey, replies, resident_kib, wait_for
+from lab import SLACK, Lab, WireGuardGo, anonymous_kib, conf, genkey, ping, pubkey, replies, resident_kib, wait_for
 
 
 class Hostile(unittest.TestCase):
@@ -27,6 +29,29 @@ class Hostile(unittest.TestCase):
             {"PublicKey": cls.peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}], port=51821))
         cls.daemon.ctl("up", "home")
         cls.provider = cls.daemon.status("home")["providerProcess"]
+        # Traffic passes all the while, and what was touched at the start is not taken for a leak.
+        assert ping(cls.a, "10.20.0.2", count=20, interval=0.05) == 20
+        cls.anonymous = {pid: anonymous_kib(pid) for pid in (cls.provider, cls.daemon.pid)}
+        cls.pinger = cls.a.popen("ping", "-n", "-i", "0.05", "10.20.0.2", log="ping")
+        cls.since = time.monotonic()
+
+    @classmethod
+    def tearDownClass(cls):
+        # A hundred at least, also where a single test was asked for.
+        time.sleep(max(0, cls.since + 6 - time.monotonic()))
+        cls.pinger.send_signal(signal.SIGINT)
+        cls.pinger.wait(timeout=30)
+        sent, answered = map(int, re.search(
+            r"(\d+) packets transmitted, (\d+) received", cls.pinger.log_path.read_text()).groups())
+        print(f"{answered} of {sent} pings answered")
+        assert sent >= 100 and answered >= 0.99 * sent, f"only {answered} of {sent} pings were answered"
+
+        def grown():
+            return {pid: anonymous_kib(pid) - before for pid, before in cls.anonymous.items()}
+        # What a client took goes back to the system soon after it left, not at once.
+        wait_for(f"the memory to be what it was, less than 4 MiB more: {grown()}",
+                 lambda: max(grown().values()) < 4096, 2 * SLACK)
+        print(f"grown by {list(grown().values())} KiB")
 
     def setUp(self):
         self.memory = {pid: resident_kib(pid) for pid in (self.provider, self.daemon.pid)}
@@ -41,14 +66,20 @@ class Hostile(unittest.TestCase):
 
     # The UDP port
 
-    def datagrams(self, make, count):
-        s = self.b.inside(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        for number in range(count):
-            try:
-                s.sendto(make(number), ("10.99.0.1", 51821))
-            except OSError:
-                pass
-        s.close()
+    def datagrams(self, make, count, addresses=("10.99.0.1", "fd99::1")):
+        """So many to each address."""
+        for address in addresses:
+            family = socket.AF_INET6 if ":" in address else socket.AF_INET
+            s = self.b.inside(lambda: socket.socket(family, socket.SOCK_DGRAM))
+            sent = 0
+            for number in range(count):
+                try:
+                    s.sendto(make(number), (address, 51821))
+                    sent += 1
+                except OSError:
+                    pass
+            s.close()
+            self.assertGreater(sent, 0.9 * count, address)
 
     def test_random_datagrams_of_every_length_and_type(self):
         chance = random.Random(1)
@@ -63,9 +94,12 @@ class Hostile(unittest.TestCase):
         capture = self.lab.folder / "capture.pcap"
         dump = self.b.popen("tcpdump", "-i", "eth0", "-U", "-w", capture, "udp", "and", "dst", "port", "51821")
         wait_for("tcpdump", lambda: capture.exists() and capture.stat().st_size >= 24, 10)
+        # A new session, so that there is a handshake to record. Nobody pings a peer that is away.
+        self.pinger.send_signal(signal.SIGSTOP)
         self.peer.set("peer", pubkey(self.private), "remove")
         self.peer.peer(pubkey(self.private), "10.20.0.1/32", endpoint="10.99.0.1:51821")
         self.assertGreater(ping(self.b, "10.20.0.1", count=20, interval=0.05), 0)
+        self.pinger.send_signal(signal.SIGCONT)
         time.sleep(0.5)
         dump.terminate()
         dump.wait()
@@ -201,10 +235,15 @@ class Hostile(unittest.TestCase):
         chance = random.Random(3)
         for _ in range(300):
             with self.daemon.connect() as connection:
+                # The first message ends where chance has put a zero byte, or at the end.
+                data = chance.randbytes(chance.randrange(1, 5000)) + b"\0"
                 try:
-                    connection.sendall(chance.randbytes(chance.randrange(1, 5000)) + b"\0")
+                    connection.sendall(data)
                 except OSError:
-                    pass
+                    pass  # It hangs up after its answer to the first.
+                reply = next(replies(connection))
+                self.assertEqual(reply["error"], "org.tunneld.MalformedMessage", data[:40])
+                self.assertTrue(reply["parameters"]["message"], reply)
         self.still_well()
 
     def test_wrong_documents_save_nothing(self):
