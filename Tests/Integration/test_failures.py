@@ -42,6 +42,12 @@ class Failures(unittest.TestCase):
         self.assertTrue(failure["remedy"])
         return failure
 
+    def attempts_grow(self):
+        """The second handshake follows after 5 s."""
+        before = self.daemon.status("home")["peers"][0]["attempts"]
+        self.assertGreater(before, 0)
+        wait_for("another attempt", lambda: self.daemon.status("home")["peers"][0]["attempts"] > before, 10 * SLACK)
+
     def connects(self):
         self.daemon.wait_status("home", "connected", MENDED)
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)
@@ -57,6 +63,7 @@ class Failures(unittest.TestCase):
         result = self.up("10.99.0.2:51820", pubkey(genkey()))
         self.assertIn("10.99.0.2:51820", result.stdout + result.stderr)
         self.assertIn("key", self.failure("silent")["remedy"])
+        self.attempts_grow()
         # Mended where it can be: the right key is imported over it, and the running tunnel takes it.
         self.daemon.import_text("home", conf(self.private, ["10.20.0.1/24"], [
             {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]), "--replace")
@@ -75,6 +82,7 @@ class Failures(unittest.TestCase):
         psk = genpsk()
         self.up("10.99.0.2:51820", peer.public, psk=psk)
         self.assertIn("pre-shared key", self.failure("answeredNotAuthentic")["remedy"])
+        self.attempts_grow()
         peer.peer(pubkey(self.private), "10.20.0.1/32", psk=psk)
         self.connects()
 
@@ -94,6 +102,47 @@ class Failures(unittest.TestCase):
         self.failure("silent")
         self.b.pass_udp()
         self.connects()
+
+    def test_up_tells_while_it_still_waits(self):
+        peer = self.peer()
+        self.b.drop_udp(51820)
+        self.daemon.import_text("home", conf(self.private, ["10.20.0.1/24"], [
+            {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
+        started = time.monotonic()
+        up = self.daemon.popen("up", "home", "--timeout", "600", log="up")
+        told = wait_for("what to check", lambda: "heck" in (text := up.log_path.read_text()) and text, 5 * SLACK)
+        print(f"told after {time.monotonic() - started:.1f} s")
+        self.assertIsNone(up.poll(), told)
+        self.assertIn("10.99.0.2:51820", told)
+        self.assertRegex(told, r"\b[1-9]\d* handshakes?\b")
+        self.assertRegex(told, r"[Cc]heck .*(key|firewall|port)")
+        self.b.pass_udp()
+        self.assertEqual(up.wait(timeout=MENDED), 0, up.log_path.read_text())
+
+    def test_attempts_at_a_filtered_port_back_off(self):
+        peer = self.peer()
+        self.b.drop_udp(51820)
+        seen = self.b.inside(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(0x0800)))
+        self.addCleanup(seen.close)
+        self.daemon.import_text("home", conf(self.private, ["10.20.0.1/24"], [
+            {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
+        self.daemon.popen("up", "home", log="up")
+        times, end = [], time.monotonic() + 40
+        while (left := end - time.monotonic()) > 0:
+            seen.settimeout(left)
+            try:
+                packet, source = seen.recvfrom(2048)
+            except TimeoutError:
+                break
+            # Incoming IPv4 UDP to the port, with an initiation in it.
+            if source[2] != 4 and packet[9] == 17 and packet[22:24] == (51820).to_bytes(2, "big") and packet[28] == 1:
+                times.append(time.monotonic())
+        gaps = [later - earlier for earlier, later in zip(times, times[1:])]
+        print("gaps: " + ", ".join(f"{gap:.1f} s" for gap in gaps))
+        self.assertTrue(3 <= len(times) <= 12, times)
+        # Not one every 5 s: nothing waits to be sent.
+        self.assertGreater(gaps[-1], 1.5 * gaps[0])
+        self.assertEqual(self.daemon.status("home")["peers"][0]["attempts"], len(times))
 
     def test_unreachable_endpoint(self):
         peer = self.peer()
