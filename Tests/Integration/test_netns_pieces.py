@@ -2,6 +2,7 @@
 
 import hashlib
 import base64
+import json
 import os
 import socket
 import threading
@@ -93,7 +94,12 @@ class Pieces(unittest.TestCase):
         for address in ("10.20.0.2", "fd20::2"):
             self.assertEqual(ping(self.a, address, count=10, interval=0.05), 10)
             for options in ([], ["-R"], ["-u", "-b", "50M"], ["-u", "-b", "50M", "-R"]):
-                self.iperf("-c", address, "-t", "2", *options)
+                end = json.loads(self.iperf("-J", "-c", address, "-t", "2", *options).stdout)["end"]
+                if "-u" in options:
+                    self.assertGreater(end["sum"]["packets"], 1000, options)
+                    self.assertLess(end["sum"]["lost_percent"], 5, options)
+                else:
+                    self.assertGreater(end["sum_received"]["bytes"], 1_000_000, options)
 
     def test_large_mtu(self):
         self.join(mtu=8920)
@@ -155,7 +161,57 @@ class Pieces(unittest.TestCase):
         self.daemon.wait_status("home", "connected", 70)
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)
 
+    def test_allowed_ips_move_between_two_live_peers_and_back(self):
+        self.join()
+        other = WireGuardGo(self.lab, self.b, port=51830)
+        other.peer(pubkey(self.private), "10.20.0.1/32", endpoint="10.99.0.1:51821")
+        run("wg", "set", self.name, "peer", other.public, "endpoint", "10.99.0.2:51830", "allowed-ips", "10.20.0.3/32")
+        # Both take whatever comes for this address; they count what came.
+        self.b.ip("addr", "add", "10.77.0.1/32", "dev", "lo")
+        self.a.ip("route", "add", "10.77.0.1/32", "dev", self.name)
+
+        def received(peer):
+            return int(self.b.exec("cat", f"/sys/class/net/{peer.name}/statistics/rx_packets").stdout)
+
+        def goes_to(holder, bystander):
+            run("wg", "set", self.name, "peer", holder.public, "allowed-ips", f"{own[holder]},10.77.0.1/32")
+            # The answer must leave by the same peer, or our check of its source refuses it.
+            self.b.ip("route", "replace", "10.20.0.1/32", "dev", holder.name)
+            before = received(holder), received(bystander)
+            self.assertEqual(ping(self.a, "10.77.0.1"), 3)
+            self.assertGreaterEqual(received(holder) - before[0], 3)
+            self.assertEqual(received(bystander), before[1])
+            allowed = dict(line.split("\t") for line in run("wg", "show", self.name, "allowed-ips").stdout.splitlines())
+            self.assertIn("10.77.0.1/32", allowed[holder.public])
+            self.assertNotIn("10.77.0.1/32", allowed[bystander.public])
+            # And what comes from that address through the other one is refused.
+            self.b.ip("route", "replace", "10.20.0.1/32", "dev", bystander.name)
+            self.assertEqual(ping(self.a, "10.77.0.1", count=2, wait=1), 0)
+
+        own = {self.peer: "10.20.0.2/32,fd20::2/128", other: "10.20.0.3/32"}
+        for holder, bystander in ((self.peer, other), (other, self.peer), (self.peer, other)):
+            goes_to(holder, bystander)
+        # Both lived.
+        met = [int(line.split()[1]) for line in run("wg", "show", self.name, "latest-handshakes").stdout.splitlines()]
+        self.assertEqual(len(met), 2)
+        self.assertGreater(min(met), 0)
+
     def test_a_peer_behind_nat_is_reached_through_its_keepalive(self):
+        self.behind_nat(keepalive=1)
+        # Longer than the mapping lives without traffic; the keepalive holds it open.
+        time.sleep(8)
+        self.assertEqual(ping(self.b, "10.20.0.1"), 3)
+
+    def test_a_peer_behind_nat_without_keepalive_is_not_reached(self):
+        """The positive control of the one above: the mapping does die."""
+        self.behind_nat(keepalive=None)
+        # The keepalive 10 s after the last packet that needs an answer is the last to hold it open.
+        time.sleep(18)
+        self.assertEqual(ping(self.b, "10.20.0.1", count=2, wait=1), 0)
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        self.assertEqual(ping(self.b, "10.20.0.1"), 3)
+
+    def behind_nat(self, keepalive):
         a, nat, b = (self.lab.namespace(name) for name in ("c", "n", "s"))
         self.lab.veth(a, nat, "192.168.77.0/24", None)
         self.lab.veth(b, nat, "10.99.0.0/24", None, names=("eth0", "eth1"))
@@ -166,11 +222,8 @@ class Pieces(unittest.TestCase):
         nat.exec("nft", "add", "rule", "ip", "n", "p", "oif", "eth1", "masquerade")
         nat.sysctl("net.netfilter.nf_conntrack_udp_timeout", 3)
         nat.sysctl("net.netfilter.nf_conntrack_udp_timeout_stream", 3)
-        self.join(a, b, there="10.99.0.1:51820", keepalive=1)
+        self.join(a, b, there="10.99.0.1:51820", keepalive=keepalive)
         self.assertEqual(ping(a, "10.20.0.2"), 3)
-        # Longer than the mapping lives without traffic; the keepalive holds it open.
-        time.sleep(8)
-        self.assertEqual(ping(b, "10.20.0.1"), 3)
 
     def test_cookies_under_load_let_honest_peers_in(self):
         a, b = self.lab.pair()
@@ -199,10 +252,11 @@ class Pieces(unittest.TestCase):
         a.ip("addr", "add", "10.99.0.77/24", "dev", "eth0")
         self.join(a, b)
         self.daemon.ctl("down", "home")
-        with Flood(a, "10.99.0.77", ("10.99.0.2", 51820), self.peer.public, rate=8000):
+        with Flood(a, "10.99.0.77", ("10.99.0.2", 51820), self.peer.public, rate=8000) as flood:
             time.sleep(2)
             self.daemon.ctl("up", "home", "--timeout", str(10 * SLACK))
             self.assertEqual(self.daemon.status("home")["status"], "connected")
+        self.assertGreater(flood.cookies, 0, "the peer was never under load")
 
 
 if __name__ == "__main__":
