@@ -2,11 +2,14 @@
 
 import json
 import re
+import shutil
+import socket
+import struct
 import threading
 import time
 import unittest
 
-from lab import SLACK, Lab, wait_for
+from lab import SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey, run, wait_for
 
 
 class TwoClients(unittest.TestCase):
@@ -107,6 +110,79 @@ class TwoClients(unittest.TestCase):
         self.assertEqual(other.wait(60), 0, other.log_path.read_text())
         self.assertEqual(self.daemon.status("home")["session"], session)
         self.assertTrue(re.search(r"home: connected", other.log_path.read_text()))
+
+
+class TwoDaemons(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab("ten")
+        self.addCleanup(self.lab.close)
+
+    def test_of_ten_on_the_same_folders_one_lives_and_the_others_say_why(self):
+        a, b, daemon, _, _ = self.lab.home()
+        daemon.ctl("up", "home")
+        up = daemon.status("home")
+
+        def start():
+            return a.popen(daemon.programs / "tunneld", "--launcher", "spawn", log="tunneld", env=daemon.environment)
+
+        # Beside one that runs, and then all at once where none does.
+        for process in [start() for _ in range(3)]:
+            self.refused(process, daemon)
+        daemon.kill()
+        ten = [start() for _ in range(10)]
+        wait_for("nine to give up", lambda: sum(one.poll() is not None for one in ten) >= 9, 5 * SLACK)
+        alive = [one for one in ten if one.poll() is None]
+        self.assertEqual(len(alive), 1, [one.log_path.read_text() for one in ten])
+        daemon.process = alive[0]
+        for one in ten:
+            if one is not alive[0]:
+                # It may have come between the lock and the number that its holder writes into it.
+                self.refused(one, daemon, other="unknown")
+        wait_for("the living one to answer", daemon.answers, 5 * SLACK)
+        print(self.last.strip())
+        # The socket is the living one's, and it has the tunnel that was there.
+        with daemon.connect() as connection:
+            self.assertEqual(struct.unpack("3i", connection.getsockopt(
+                socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0], alive[0].pid)
+        after = daemon.wait_status("home", "connected", 5 * SLACK)
+        self.assertEqual((after["session"], after["providerProcess"]), (up["session"], up["providerProcess"]))
+        self.assertEqual(ping(a, "10.20.0.2"), 3)
+
+    def refused(self, process, daemon, other="no other"):
+        self.assertEqual(process.wait(timeout=5 * SLACK), 1)
+        text = process.log_path.read_text()
+        self.assertIn("Another tunneld uses these directories.", text)
+        self.assertRegex(text, rf"Process ({daemon.pid}|{other}) holds {daemon.state.parent}/")
+        self.assertIn("STATE_DIRECTORY", text)
+        self.last = text
+
+    def test_two_in_two_namespaces_have_interfaces_of_different_names(self):
+        """Even the same configuration: the folder of the wg sockets is one for the whole machine."""
+        (a, b), (c, d) = self.lab.pair(), self.lab.pair()
+        private, key = genkey(), genkey()
+        for far in (b, d):
+            peer = WireGuardGo(self.lab, far, private=key)
+            peer.peer(pubkey(private), "10.20.0.1/32")
+            peer.address("10.20.0.2/24")
+        first, second = self.lab.tunneld(a), self.lab.tunneld(c, start=False)
+        first.import_text("home", conf(private, ["10.20.0.1/24"], [
+            {"PublicKey": pubkey(key), "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
+        shutil.copytree(first.state, second.state, dirs_exist_ok=True)
+        second.start()
+        states = []
+        for daemon in (first, second):
+            daemon.ctl("up", "home")
+            states.append(daemon.status("home"))
+        self.assertEqual(states[0]["identifier"], states[1]["identifier"])
+        self.assertNotEqual(states[0]["interface"], states[1]["interface"])
+        ports = [str(state["listenPort"]) for state in states]
+        self.assertNotEqual(*ports)
+        for state, port, near in zip(states, ports, (a, c)):
+            self.assertEqual(run("wg", "show", state["interface"], "listen-port").stdout.strip(), port)
+            self.assertEqual(ping(near, "10.20.0.2"), 3)
+        first.ctl("down", "home")
+        self.assertEqual(run("wg", "show", states[1]["interface"], "listen-port").stdout.strip(), ports[1])
+        self.assertEqual(ping(c, "10.20.0.2"), 3)
 
 
 if __name__ == "__main__":

@@ -49,6 +49,32 @@ class WgTool(unittest.TestCase):
         self.daemon.ctl("down", "home")
         self.assertFalse(os.path.exists(path))
 
+    def test_the_keys_are_told_to_root_alone_whoever_may_connect(self):
+        psk = self.peer.secret_file(genpsk())
+        run("wg", "set", self.name, "peer", self.peer.public, "preshared-key", psk)
+        psk.unlink()
+        path = f"/var/run/wireguard/{self.name}.sock"
+        os.chmod(path, 0o666)
+
+        def get(user):
+            """The answer to `get=1`, as a user without capabilities."""
+            program = ("import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(10)\n"
+                       "try:\n    s.connect(sys.argv[1]); s.sendall(b'get=1\\n\\n'); text = ''\n"
+                       "    while not text.endswith('\\n\\n') and (part := s.recv(65536)): text += part.decode()\n"
+                       "    print(text)\nexcept OSError as error: print(repr(error))")
+            return subprocess.run(
+                ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "/usr/bin/python3", "-c", program,
+                 path], capture_output=True, text=True, timeout=30).stdout
+
+        root, nobody = get(0), get(65534)
+        for line in ("private_key=", "preshared_key="):
+            self.assertIn("\n" + line, "\n" + root)
+            self.assertNotIn(line, nobody)
+        # It is refused or answered without them, and not lost on the way.
+        self.assertTrue("public_key=" in nobody or "errno=" in nobody or "Error" in nobody, nobody)
+        print("another user gets: " + nobody.strip().splitlines()[0])
+        os.chmod(path, 0o600)
+
     def test_set_changes_peers_at_run_time(self):
         other = pubkey(genkey())
         run("wg", "set", self.name, "peer", other, "allowed-ips", "10.20.0.7/32,fd20::7/128", "persistent-keepalive", 25)
