@@ -12,11 +12,16 @@ final class HostKey: Sendable {
         self.key = key
     }
 
-    func seal(_ secret: borrowing SecretBytes, additional: [UInt8]) -> [UInt8] {
+    func seal(_ secret: RawSpan, additional: [UInt8]) -> [UInt8] {
         SecretSeal.seal(secret, key: key, additional: unsafe additional.span.bytes)
     }
 
     func open(_ sealed: RawSpan, additional: [UInt8]) -> SecretBytes? {
         SecretSeal.open(sealed, key: key, additional: unsafe additional.span.bytes)
+    }
+
+    /// Opens what was sealed into memory of its own length.
+    func open(_ sealed: RawSpan, additional: [UInt8], into room: UnsafeMutableRawBufferPointer) -> Bool {
+        unsafe SecretSeal.open(sealed, key: key, additional: additional.span.bytes, into: room)
     }
 }

@@ -11,7 +11,7 @@ package struct Keychain: Sendable {
     package typealias Opener = @Sendable (_ path: String) throws(SystemError) -> OwnedDescriptor
 
     let folder: String
-    private let keys: HostKeys
+    let keys: HostKeys
     private let opener: Opener
 
     /// Opens the folder, or makes it.
@@ -24,8 +24,7 @@ package struct Keychain: Sendable {
         self.keys = keys
         self.opener = opener
         do throws(SystemError) {
-            if unsafe mkdir(folder, 0o700) != 0, errno != EEXIST { throw SystemError(errno, call: "mkdir(\(folder))") }
-            try check("chmod") { unsafe chmod(folder, 0o700) }
+            try makeFolder(folder, mode: 0o700)
             try AtomicFile.removeTemporaryFiles(in: folder)
         } catch {
             throw .system(error)
@@ -195,7 +194,7 @@ package struct Keychain: Sendable {
         }
         guard let key = keys.sealing else { throw .locked(keys.problem ?? "There is no host key.") }
         let head = ItemFile.head(header, secretCount: secret.count, sealedUnder: key.fingerprint)
-        return head + key.seal(secret, additional: head + reference.name.utf8)
+        return head + key.seal(secret.bytes, additional: head + reference.name.utf8)
     }
 
     private func secret(

@@ -54,11 +54,7 @@ package final class LockFile: Sendable {
         self.path = path
         self.removesFile = removesFile
         while true {
-            let file = OwnedDescriptor(
-                adopting: try check("open") {
-                    unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-                }
-            )
+            let file = OwnedDescriptor(adopting: try Self.open(path))
             let raw = file.raw
             do throws(SystemError) {
                 try check("flock") { flock(raw, LOCK_EX | LOCK_NB) }
@@ -87,6 +83,18 @@ package final class LockFile: Sendable {
 
     deinit { release() }
 
+    /// Made where it is missing; on a file system that is read-only one that is there serves as well.
+    private static func open(_ path: String) throws(SystemError) -> Int32 {
+        do throws(SystemError) {
+            return try check("open") { unsafe Glibc.open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+        } catch {
+            guard error.code == EROFS,
+                let raw = try? check("open", { unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) })
+            else { throw error }
+            return raw
+        }
+    }
+
     private static func leads(_ path: String, to descriptor: Int32) -> Bool {
         var opened = stat()
         var named = stat()
@@ -102,7 +110,9 @@ package final class LockFile: Sendable {
     }
 
     private static func holder(of path: String) -> Int32? {
-        guard let raw = try? check("open", { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }) else { return nil }
+        guard let raw = try? check("open", { unsafe Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }) else {
+            return nil
+        }
         let file = OwnedDescriptor(adopting: raw)
         var bytes = [UInt8](repeating: 0, count: 16)
         let count = unsafe bytes.withUnsafeMutableBytes { unsafe read(file.raw, $0.baseAddress, $0.count) }

@@ -23,6 +23,8 @@ package enum MemoryFile {
             unsafe fill(UnsafeMutableRawBufferPointer(start: base, count: count))
             // A writable mapping would forbid the seal.
             unsafe munmap(base, count)
+        } else {
+            unsafe fill(UnsafeMutableRawBufferPointer(start: nil, count: 0))
         }
         try seal(raw)
         return file

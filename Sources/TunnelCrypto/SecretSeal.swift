@@ -12,7 +12,7 @@ package enum SecretSeal {
     ///   - key: `keySize` bytes.
     ///   - additional: what must be the same at opening.
     package static func seal(
-        _ secret: borrowing SecretBytes,
+        _ secret: RawSpan,
         key: borrowing SecretBytes,
         additional: RawSpan
     ) -> [UInt8] {
@@ -20,7 +20,7 @@ package enum SecretSeal {
         unsafe randombytes_buf(&nonce, nonce.count)
         return nonce
             + XChaCha20Poly1305.seal(
-                secret.bytes,
+                secret,
                 key: key.bytes,
                 nonce: unsafe nonce.span.bytes,
                 additional: additional
@@ -33,25 +33,36 @@ package enum SecretSeal {
         key: borrowing SecretBytes,
         additional: RawSpan
     ) -> SecretBytes? {
-        guard sealed.byteCount >= overhead, key.count == keySize else { return nil }
+        guard sealed.byteCount >= overhead else { return nil }
         var secret = SecretBytes(zeroCount: sealed.byteCount - overhead)
-        let nonce = sealed.extracting(first: XChaCha20Poly1305.nonceSize)
-        let text = sealed.extracting(droppingFirst: XChaCha20Poly1305.nonceSize)
-        let isOpened = unsafe key.bytes.withUnsafeBytes { key in
-            unsafe nonce.withUnsafeBytes { nonce in
-                unsafe text.withUnsafeBytes { text in
-                    unsafe additional.withUnsafeBytes { additional in
-                        secret.withMutableBytes { output in
-                            unsafe output.withUnsafeMutableBytes { output in
-                                unsafe open(text, key, nonce, additional, into: output)
-                            }
-                        }
-                    }
-                }
+        let isOpened = secret.withMutableBytes { output in
+            unsafe output.withUnsafeMutableBytes { output in
+                unsafe open(sealed, key: key, additional: additional, into: output)
             }
         }
         guard isOpened else { return nil }
         return secret
+    }
+
+    /// Opens what was sealed into memory of `sealed.byteCount - overhead` bytes.
+    ///
+    /// - Returns: false where the key, the bytes, `additional` or the room are others; the room is left without the secret.
+    package static func open(
+        _ sealed: RawSpan,
+        key: borrowing SecretBytes,
+        additional: RawSpan,
+        into output: UnsafeMutableRawBufferPointer
+    ) -> Bool {
+        guard sealed.byteCount == output.count + overhead, key.count == keySize else { return false }
+        let nonce = sealed.extracting(first: XChaCha20Poly1305.nonceSize)
+        let text = sealed.extracting(droppingFirst: XChaCha20Poly1305.nonceSize)
+        return unsafe key.bytes.withUnsafeBytes { key in
+            unsafe nonce.withUnsafeBytes { nonce in
+                unsafe text.withUnsafeBytes { text in
+                    unsafe additional.withUnsafeBytes { unsafe open(text, key, nonce, $0, into: output) }
+                }
+            }
+        }
     }
 
     private static func open(

@@ -370,25 +370,51 @@ class ProviderLoss(unittest.TestCase):
 
 
 class Gateway(unittest.TestCase):
+    """Peers without an endpoint are called where they were heard last, though nobody there has anything to say."""
+
+    def setUp(self):
+        self.lab = Lab("gate")
+        self.addCleanup(self.lab.close)
+        self.a, b = self.lab.pair()
+        self.daemon, private = self.lab.tunneld(self.a), genkey()
+        self.peer = peer = WireGuardGo(self.lab, b)
+        peer.address("10.20.0.2/24")
+        self.daemon.import_text("gate", conf(private, ["10.20.0.1/24"], [
+            {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32"}], port=51821))
+        self.daemon.ctl("up", "gate")
+        peer.peer(pubkey(private), "10.20.0.1/32", endpoint="10.99.0.1:51821")
+        self.assertEqual(ping(b, "10.20.0.1"), 3)
+        self.before = self.daemon.status("gate")
+
+    def expect_call(self):
+        start = time.time()
+        wait_for("the client to be called", lambda: (s := self.daemon.status("gate"))["providerProcess"] not in (
+            None, self.before["providerProcess"]) and s["peers"] and s["peers"][0]["latestHandshake"] and s, 2 * SLACK)
+        self.assertLess(time.time() - start, 2 * SLACK)
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        self.before = self.daemon.status("gate")
+
     def test_a_peer_that_calls_us_is_called_by_the_new_provider(self):
-        with Lab("gate") as lab:
-            a, b = lab.pair()
-            daemon, private = lab.tunneld(a), genkey()
-            peer = WireGuardGo(lab, b)
-            peer.address("10.20.0.2/24")
-            daemon.import_text("gate", conf(private, ["10.20.0.1/24"], [
-                {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32"}], port=51821))
-            daemon.ctl("up", "gate")
-            peer.peer(pubkey(private), "10.20.0.1/32", endpoint="10.99.0.1:51821")
-            self.assertEqual(ping(b, "10.20.0.1"), 3)
-            before = daemon.status("gate")
-            os.kill(before["providerProcess"], signal.SIGKILL)
-            start = time.time()
-            # Nobody on the other side has anything to say.
-            wait_for("the client to be called", lambda: (s := daemon.status("gate"))["providerProcess"] not in (
-                None, before["providerProcess"]) and s["peers"] and s["peers"][0]["latestHandshake"] and s, 2 * SLACK)
-            self.assertLess(time.time() - start, 2 * SLACK)
-            self.assertEqual(ping(a, "10.20.0.2"), 3)
+        os.kill(self.before["providerProcess"], signal.SIGKILL)
+        self.expect_call()
+
+    def test_a_peer_that_calls_us_is_called_where_tunneld_ended_too(self):
+        for _ in range(2):
+            os.kill(self.before["providerProcess"], signal.SIGSTOP)
+            self.daemon.kill()
+            os.kill(self.before["providerProcess"], signal.SIGKILL)
+            self.daemon.start()
+            self.expect_call()
+        # And by the one after one that heard nobody.
+        self.peer.process.send_signal(signal.SIGSTOP)
+        for _ in range(2):
+            process = self.daemon.status("gate")["providerProcess"]
+            os.kill(process, signal.SIGKILL)
+            wait_for("another provider", lambda: self.daemon.status("gate")["providerProcess"] not in (None, process),
+                     2 * SLACK)
+        self.before = {"providerProcess": None}
+        self.peer.process.send_signal(signal.SIGCONT)
+        self.expect_call()
 
 
 class Memory(unittest.TestCase):
@@ -440,37 +466,89 @@ def remove(group):
     return True
 
 
-class FullDisk(unittest.TestCase):
-    def test_a_disk_that_can_take_nothing_more_costs_no_tunnel(self):
-        with Lab("disk") as lab:
-            a, b = lab.pair()
-            daemon, private, peer = lab.tunneld(a, start=False), genkey(), WireGuardGo(lab, b)
-            daemon.prefix = ["unshare", "--mount", "sh", "-c",
-                             f"mount -t tmpfs -o size=1m,mode=700 none {daemon.state} && exec \"$0\" \"$@\""]
-            daemon.start()
-            daemon.prefix = []
+class StateDirectory(unittest.TestCase):
+    """One that can't be written costs no tunnel, also where tunneld is started anew meanwhile."""
 
-            def inside(*command):
-                run("nsenter", f"--target={daemon.pid}", "--mount", *command)
+    def setUp(self):
+        self.lab = Lab("disk")
+        self.addCleanup(self.lab.close)
+        self.a, b = self.lab.pair()
+        self.daemon, private, peer = self.lab.tunneld(self.a, start=False), genkey(), WireGuardGo(self.lab, b)
+        run("mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "none", self.daemon.state)
+        self.lab.cleanups.append(lambda: run("umount", "-l", self.daemon.state))
+        self.daemon.start()
+        peer.peer(pubkey(private), "10.20.0.1/32")
+        peer.address("10.20.0.2/24")
+        self.daemon.import_text("home", conf(private, ["10.20.0.1/24"], [
+            {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
+        self.daemon.ctl("up", "home")
 
-            peer.peer(pubkey(private), "10.20.0.1/32")
-            peer.address("10.20.0.2/24")
-            daemon.import_text("home", conf(private, ["10.20.0.1/24"], [
-                {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}]))
-            daemon.ctl("up", "home")
-            inside("sh", "-c", f"cat /dev/zero > {daemon.state}/filler 2>/dev/null || true")
-            for _ in range(2):
-                before = daemon.status("home")
-                os.kill(before["providerProcess"], signal.SIGKILL)
-                after = wait_for("another provider", lambda: (s := daemon.status("home"))["status"] == "connected"
-                                 and s["providerProcess"] != before["providerProcess"] and s, 2 * SLACK)
-                self.assertEqual(after["session"], before["session"])
-            self.assertEqual(ping(a, "10.20.0.2"), 3)
-            daemon.wait_for_text("The last timestamp can't be kept on disk, going on:")
-            self.assertIn("No space left on device", daemon.process.log_path.read_text())
-            daemon.ctl("down", "home")
-            inside("rm", f"{daemon.state}/filler")
-            daemon.ctl("up", "home")
+    def expect_service(self, errno):
+        before = self.daemon.status("home")
+        for _ in range(2):
+            now = self.daemon.status("home")
+            os.kill(now["providerProcess"], signal.SIGKILL)
+            after = wait_for("another provider", lambda: (s := self.daemon.status("home"))["status"] == "connected"
+                             and s["providerProcess"] != now["providerProcess"] and s, 2 * SLACK)
+            self.assertEqual(after["session"], before["session"])
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        refused = self.daemon.ctl("set", "home", "username=eva", "--json", check=False)
+        error = json.loads(refused.stderr)
+        self.assertEqual((error["domain"], error["code"]), ("NEVPNErrorDomain", 5))
+        self.assertIn(errno, error["reason"])
+        self.daemon.ctl("down", "home")
+        self.daemon.ctl("up", "home")
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+
+    def restart(self):
+        before = self.daemon.status("home")
+        self.daemon.kill()
+        self.daemon.start()
+        after = self.daemon.wait_status("home", "connected", SLACK)
+        self.assertEqual([after[key] for key in ("session", "providerProcess")],
+                         [before[key] for key in ("session", "providerProcess")])
+
+    def expect_all_as_before(self, before):
+        self.assertEqual(self.daemon.json("show", "home"), before)
+        self.daemon.ctl("set", "home", "username=eva")
+        self.restart()
+        self.assertEqual(self.daemon.json("show", "home")["username"], "eva")
+
+    def test_full(self):
+        before = self.daemon.json("show", "home")
+        run("sh", "-c", f"cat /dev/zero > {self.daemon.state}/filler 2>/dev/null || true")
+        self.expect_service("No space left on device")
+        self.daemon.wait_for_text("The last timestamp can't be kept on disk, going on:")
+        self.assertIn("No space left on device", self.daemon.process.log_path.read_text())
+        self.restart()
+        self.expect_service("No space left on device")
+        os.unlink(self.daemon.state / "filler")
+        self.expect_all_as_before(before)
+
+    def remount(self, option):
+        """For the tunneld that runs, which sees a mount of its own, and for the next ones."""
+        for prefix in ([], ["nsenter", f"--target={self.daemon.pid}", "--mount"]):
+            if option == "ro":
+                # Over itself, for the file system can't be made read-only while the lock file is open for writing.
+                run(*prefix, "mount", "--bind", self.daemon.state, self.daemon.state)
+            run(*prefix, "mount", "-o", f"remount,bind,{option}", self.daemon.state)
+
+    def test_read_only(self):
+        before = self.daemon.json("show", "home")
+        self.lab.cleanups.insert(0, lambda: run("umount", "-l", self.daemon.state, check=False))
+        self.remount("ro")
+        self.expect_service("Read-only file system")
+        self.restart()
+        self.daemon.wait_for_text("Nothing can be saved, going on with what is there:")
+        # Two tunnelds don't share it for that.
+        second = self.daemon.namespace.exec(
+            self.daemon.programs / "tunneld", "--launcher", "spawn", check=False,
+            env=dict(self.daemon.environment, RUNTIME_DIRECTORY=str(self.lab.folder / "other")))
+        self.assertEqual(second.returncode, 1)
+        self.assertIn("Another tunneld uses these directories.", second.stderr)
+        self.expect_service("Read-only file system")
+        self.remount("rw")
+        self.expect_all_as_before(before)
 
 
 class BothDie(unittest.TestCase):

@@ -1,5 +1,6 @@
 """What `wg set` changes is for the session: another provider goes on with it, another session doesn't."""
 
+import base64
 import json
 import os
 import signal
@@ -76,6 +77,54 @@ class SessionChanges(unittest.TestCase):
         self.daemon.start()
         self.replace_provider()
         self.assertEqual(self.dump(), before)
+
+    def replace_both(self):
+        process = self.daemon.status("home")["providerProcess"]
+        # Neither sees the other's end.
+        os.kill(process, signal.SIGSTOP)
+        self.daemon.kill()
+        os.kill(process, signal.SIGKILL)
+        self.daemon.start()
+        wait_for("another provider", lambda: (s := self.daemon.status("home"))["status"] == "connected"
+                 and s["providerProcess"] != process, 2 * SLACK)
+
+    def test_they_outlive_provider_and_tunneld_together(self):
+        private, psk = self.change_everything()
+        before = self.dump()
+        session = self.daemon.status("home")["session"]
+        for _ in range(2):
+            self.replace_both()
+            self.assertEqual(self.dump(), before)
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        # The keys lie sealed beside the journal, and only as long as the session.
+        kept = list(self.daemon.runtime.glob("journal/*.changes"))
+        self.assertEqual([oct(path.stat().st_mode & 0o777) for path in kept], ["0o600"])
+        for secret in (private, psk):
+            for form in (base64.b64decode(secret), secret.encode(), base64.b64decode(secret).hex().encode()):
+                self.assertNotIn(form, kept[0].read_bytes())
+        self.assertEqual(self.daemon.status("home")["session"], session)
+        self.daemon.ctl("down", "home")
+        self.assertEqual(os.listdir(self.daemon.runtime / "journal"), [])
+        # Its peer knows another key by now.
+        self.daemon.ctl("up", "home", "--timeout", "1", check=False)
+        self.assertEqual(self.dump()[0][0], self.private)
+
+    def test_what_cannot_be_had_again_is_told(self):
+        self.change_everything()
+        [kept] = self.daemon.runtime.glob("journal/*.changes")
+        content = bytearray(kept.read_bytes())
+        content[-1] ^= 1
+        kept.write_bytes(content)
+        process = self.daemon.status("home")["providerProcess"]
+        os.kill(process, signal.SIGSTOP)
+        self.daemon.kill()
+        os.kill(process, signal.SIGKILL)
+        self.daemon.start()
+        status = wait_for("another provider", lambda: (s := self.daemon.status("home"))["providerProcess"]
+                          not in (None, process) and s["interface"] and s, 2 * SLACK)
+        wait_for("the device", lambda: self.dump()[0][0] == self.private, 2 * SLACK)
+        self.assertIn("What was changed with wg is lost; the configuration is in force.",
+                      self.daemon.status("home")["notes"], status)
 
     def test_what_is_stored_and_written_knows_nothing_of_them(self):
         private, psk = self.change_everything()

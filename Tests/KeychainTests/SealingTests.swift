@@ -29,6 +29,38 @@ import TunnelCrypto
         #expect(try text(openKeychain(in: temporary), reference) == marker)
     }
 
+    @Test func `what a memfd holds is sealed for one purpose, and opened whole or not at all`() throws {
+        let keychain = try openKeychain(in: temporary)
+        for text in ["", "MARKER-7f3a", String(repeating: "long ", count: 20_000)] {
+            let bytes = Array(text.utf8)
+            let sealed = try keychain.seal(memory(bytes), limit: 1 << 20, for: "a")
+            #expect(sealed.count == 8 + 24 + bytes.count + 16)
+            #expect(text.isEmpty || !contains(sealed, Array(bytes.prefix(8))))
+            let opened = try keychain.openMemory(sealed, for: "a")
+            let found = try unsafe MemoryFile.withContents(of: opened.raw, limit: 1 << 20) { unsafe Array($0) }
+            #expect(found == bytes)
+            let fault = KeychainError.damaged(reference: "b", "its seal doesn't fit")
+            #expect(error { _ = try keychain.openMemory(sealed, for: "b") } == fault)
+            for place in [8, 31, sealed.count - 1] {
+                var damaged = sealed
+                damaged[place] ^= 1
+                #expect(throws: KeychainError.self) { try keychain.openMemory(damaged, for: "a") }
+            }
+            #expect(throws: KeychainError.self) { try keychain.openMemory(Array(sealed.prefix(40)), for: "a") }
+        }
+        let long = try memory([1, 2, 3])
+        #expect(error { _ = try keychain.seal(long, limit: 2, for: "a") } == .system(SystemError(EFBIG, in: "fstat")))
+        let sealed = try keychain.seal(long, limit: 3, for: "a")
+        try AtomicFile.write([UInt8](repeating: 7, count: 32), to: hostKey, mode: 0o600)
+        let other = KeychainError.sealedUnderAnotherKey(reference: "a")
+        #expect(error { _ = try openKeychain(in: temporary).openMemory(sealed, for: "a") } == other)
+    }
+
+    private func memory(_ bytes: [UInt8]) throws -> SharedDescriptor {
+        let file = try unsafe MemoryFile.make(name: "test", count: bytes.count) { unsafe $0.copyBytes(from: bytes) }
+        return SharedDescriptor(file)
+    }
+
     @Test func `the same secret is sealed otherwise each time`() throws {
         let keychain = try openKeychain(in: temporary)
         let a = try keychain.add(secret("wolf"), as: header)

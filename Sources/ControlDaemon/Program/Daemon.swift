@@ -1,6 +1,7 @@
 import ControlAPI
 import EventLoop
 import Dispatch
+import Glibc
 import HostNetwork
 package import Journal
 import Keychain
@@ -28,6 +29,9 @@ package final class Daemon: Sendable {
     ) async throws -> Daemon {
         let locks = try lock(directories)
         let settings = try readSettings(directories)
+        if let error = readOnly(directories.state) {
+            log.warning("Nothing can be saved, going on with what is there: \(error)")
+        }
         let incidents = Incidents { log.warning($0) }
         let (keychain, keychainIncidents) = try openKeychain(directories, log)
         let contents = try StoreContents.load(directories, keychain)
@@ -161,6 +165,12 @@ package final class Daemon: Sendable {
         return [
             try lock(directories.state, "STATE_DIRECTORY"), try lock(directories.runtime, "RUNTIME_DIRECTORY"),
         ]
+    }
+
+    /// Why the state directory takes no change at all; nil where it does, for all that is known.
+    private static func readOnly(_ folder: String) -> SystemError? {
+        guard unsafe access(folder, W_OK) != 0, errno == EROFS else { return nil }
+        return SystemError(EROFS, call: folder)
     }
 
     private static func unusable(_ folder: String, _ variable: String, _ error: SystemError) -> ControlError {

@@ -30,6 +30,10 @@ struct LiveSession: Sendable {
     var memoryKills: MemoryKills?
     /// Whether the interface was found switched off.
     var isInterfaceDown = false
+    /// Endpoints that were authenticated, by public key: for a new provider to call at once.
+    var endpoints: [String: String] = [:]
+    /// Whether it was told that what a provider learns can't be kept.
+    var isMemoryLossTold = false
     /// Requests of the provider's that are being answered.
     var openRequests = 0
 
@@ -38,10 +42,17 @@ struct LiveSession: Sendable {
     var session: String { record.session }
     var interface: InterfaceIdentity? { record.network.interface }
 
-    /// Endpoints that were authenticated, by public key: for a new provider to call at once.
-    var endpointHints: [String: String] {
-        var hints: [String: String] = [:]
-        for peer in state?.peers ?? [] where peer.lastHeard != nil { hints[peer.publicKey] = peer.endpoint }
-        return hints
+    /// Takes note of where a provider says that its peers were heard.
+    ///
+    /// A new provider has heard nobody yet, so what the one before knew stays, for as long as the peer does.
+    ///
+    /// - Returns: whether that is news.
+    mutating func remember(_ state: ProviderState) -> Bool {
+        guard state.phase == .ready else { return false }
+        let before = endpoints
+        let peers = Set(state.peers.map(\.publicKey))
+        endpoints = endpoints.filter { peers.contains($0.key) }
+        for peer in state.peers where peer.lastHeard != nil { endpoints[peer.publicKey] = peer.endpoint }
+        return endpoints != before
     }
 }

@@ -14,6 +14,7 @@ extension Tunnel {
         live = LiveSession(record: record)
         nextConfiguration = record.configuration
         live?.keptTimestamp = services.timestamps.timestamp(of: identifier)
+        live?.endpoints = services.memory.endpoints(of: identifier, in: record.session)
         await services.store.pin(StoreContents.references(in: record.configuration), by: record.session)
         // Whoever stopped it was told so.
         guard record.status != .disconnecting else {

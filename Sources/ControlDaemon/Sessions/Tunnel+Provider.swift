@@ -105,6 +105,7 @@ extension Tunnel {
         if let state = reply.state {
             live?.state = state
             keepTimestamp(state.lastTimestamp)
+            keepEndpoints(state)
             take(.reported(state), of: session)
         }
         if let request = reply.request { answer(request) }

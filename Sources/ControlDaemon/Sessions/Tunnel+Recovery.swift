@@ -22,18 +22,14 @@ extension Tunnel {
         live?.state?.error = nil
         try saveRecord()
         let secrets = try secretsBundle()
-        let state = live?.state
         try await launch(user: old.user)
         let isNew = try await replaceInterfaceIfGone()
         try replaceSocketsIfGone()
+        recallChanges()
         guard var labelled = live?.descriptors else { throw Self.sessionEnded }
         labelled[DescriptorLabel.secrets] = secrets
         if isNew { labelled[DescriptorLabel.tunNode] = try services.network.openNode() }
-        // The hints are in what the old one told last; the new one's own state has none yet.
-        let fresh = live?.state
-        live?.state = state
         let settings = try await startProvider(labelled)
-        if live?.state == state { live?.state = fresh }
         if isNew { try await receiveTun() }
         guard let connection = live?.connection else { throw Self.sessionEnded }
         try await applySettings(settings, over: connection)

@@ -104,6 +104,7 @@ extension Tunnel {
             throw ControlError(.providerFailed, "The tunnel's provider doesn't say what it does.")
         }
         live?.state = state
+        keepEndpoints(state)
         read(replies, of: session)
         return state
     }
@@ -138,7 +139,7 @@ extension Tunnel {
             lastTimestamp: kept,
             descriptors: labelled.keys.sorted(),
             listenPort: live.record.listenPort ?? 0,
-            endpointHints: live.endpointHints.isEmpty ? nil : live.endpointHints,
+            endpointHints: live.endpoints.isEmpty ? nil : live.endpoints,
             options: live.options
         )
         let reply = try await connection.call(
@@ -171,7 +172,7 @@ extension Tunnel {
         let label = String(decoding: message.label, as: UTF8.self)
         guard Self.keptLabels.contains(label), let descriptor = message.descriptors.first else { return }
         live?.descriptors[label] = descriptor
-        if label != DescriptorLabel.changes { watchWorkAnew() }
+        if label == DescriptorLabel.changes { keepChanges(descriptor) } else { watchWorkAnew() }
     }
 
     // MARK: Interface and sockets
@@ -223,7 +224,7 @@ extension Tunnel {
     }
 
     /// Keeps what a person should know of the session, once.
-    private func note(_ text: String) {
+    func note(_ text: String) {
         if live?.record.notes.contains(text) == false { live?.record.notes.append(text) }
     }
 

@@ -19,6 +19,7 @@ extension Tunnel {
         let remains = await revertNetwork()
         if let socket = self.live?.record.wgSocket { WGSocket.remove(socket) }
         await services.launcher.clear(identifier, user: self.live?.record.user)
+        services.memory.forget(identifier)
         if remains.isEmpty {
             do { try services.journal.remove(identifier) } catch {
                 log.warning("The session's journal can't be removed; the next start of tunneld will: \(error)")

@@ -21,6 +21,8 @@ package struct TunnelServices: Sendable {
     /// Where the `wg` sockets are.
     let wgFolder: String
     let log: Logger
+
+    var memory: SessionMemory { SessionMemory(folder: journal.folder, keychain: keychain) }
 }
 
 extension Timestamp {

@@ -182,25 +182,3 @@ package struct StoreContents: Sendable {
         }
     }
 }
-
-/// Makes a folder and those above it where they are missing; what is there keeps its mode, for it may be another's.
-func makeFolders(to path: String, mode: UInt32) throws(SystemError) {
-    var status = stat()
-    if unsafe stat(path, &status) == 0 {
-        guard status.st_mode & S_IFMT == S_IFDIR else { throw SystemError(ENOTDIR, call: "mkdir(\(path))") }
-        return
-    }
-    if let slash = path.lastIndex(of: "/"), slash != path.startIndex {
-        try makeFolders(to: String(path[..<slash]), mode: 0o755)
-    }
-    try makeFolder(path, mode: mode)
-}
-
-/// Makes a folder, with exactly this mode, or leaves the one that is there.
-func makeFolder(_ path: String, mode: UInt32) throws(SystemError) {
-    if unsafe mkdir(path, mode) != 0 {
-        let code = errno
-        guard code == EEXIST else { throw SystemError(code, call: "mkdir(\(path))") }
-    }
-    if unsafe chmod(path, mode) != 0 { throw SystemError(errno, call: "chmod(\(path))") }
-}
