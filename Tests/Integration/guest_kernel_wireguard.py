@@ -50,7 +50,9 @@ class KernelWireGuard:
             self.namespace.ip("addr", "add", address, "dev", self.name, *(["nodad"] if ":" in address else []))
 
 
-class WithTheKernel(unittest.TestCase):
+class Joined:
+    """A test case with tunneld on the one side and the kernel on the other."""
+
     def setUp(self):
         self.lab = Lab("kern")
         self.addCleanup(self.lab.close)
@@ -73,6 +75,8 @@ class WithTheKernel(unittest.TestCase):
         self.daemon.ctl("up", "home", "--timeout", str(PATIENCE), timeout=2 * PATIENCE)
         return peer
 
+
+class WithTheKernel(Joined, unittest.TestCase):
     def both_families(self):
         for address in ("10.20.0.2", "fd20::2"):
             self.assertEqual(ping(self.a, address, count=5, wait=10), 5)

@@ -10,6 +10,8 @@ import WireGuardCore
 /// Records what a driver asks for; the clock stands until a test moves it.
 final class FakeOutside: DeviceOutside {
     var now = Instant.zero + .seconds(1000)
+    /// Seconds that the wall clock was set on.
+    var wallShift: Int64 = 0
     var commands: [LoopCommand] = []
     var armed: Instant?
     var lookUps: [String] = []
@@ -23,7 +25,7 @@ final class FakeOutside: DeviceOutside {
     static let wallSeconds: Int64 = 1_767_225_600
 
     func moment() -> Moment {
-        let wall = Self.wallSeconds + Int64(now.nanoseconds / 1_000_000_000)
+        let wall = Self.wallSeconds + wallShift + Int64(now.nanoseconds / 1_000_000_000)
         let label = WireGuardCore.Timestamp(
             wallSeconds: wall,
             nanoseconds: UInt32(now.nanoseconds % 1_000_000_000)
@@ -34,7 +36,10 @@ final class FakeOutside: DeviceOutside {
     var clock: WallClock {
         WallClock(
             now: now,
-            wall: .init(seconds: Self.wallSeconds + Int64(now.nanoseconds / 1_000_000_000), nanoseconds: 0)
+            wall: .init(
+                seconds: Self.wallSeconds + wallShift + Int64(now.nanoseconds / 1_000_000_000),
+                nanoseconds: 0
+            )
         )
     }
 
