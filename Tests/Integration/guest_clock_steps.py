@@ -31,6 +31,7 @@ class ClockSteps(Joined, unittest.TestCase):
         self.join(4)
         session = self.daemon.status("home")["session"]
         watch = self.daemon.popen("watch", "home", "--json", log="watch")
+        wait_for("watch to begin", lambda: '"kind":"ready"' in watch.log_path.read_text(), PATIENCE)
         generation = 1
         for step in (TEN_YEARS, -TEN_YEARS, 0):
             with self.subTest(step=step):
