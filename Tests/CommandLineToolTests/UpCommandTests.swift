@@ -5,7 +5,8 @@ import TestSupport
 import Testing
 
 @Suite struct UpCommandTests {
-    /// A tunneld whose tunnel goes through these states once it is started.
+    /// A tunneld whose tunnel goes through these states once it is started: through the first alone until the client has
+    /// read it, which on a busy machine may take longer than all the others.
     private func fake(
         _ steps: SessionView...,
         before: SessionView = Samples.down(),
@@ -16,7 +17,12 @@ import Testing
             state.sessions = [before]
             state.onStart = { fake, identifier in
                 Task {
-                    for step in steps {
+                    for (number, step) in steps.enumerated() {
+                        if number == 1 {
+                            _ = await eventually {
+                                fake.update { $0.calls.drop { $0 != "Start" }.contains("Status") }
+                            }
+                        }
                         fake.change(identifier) { $0 = step }
                         try? await Task.sleep(for: .milliseconds(20))
                     }
