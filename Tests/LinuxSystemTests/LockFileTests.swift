@@ -1,3 +1,4 @@
+import Dispatch
 import Glibc
 import Synchronization
 import TestSupport
@@ -24,6 +25,19 @@ import Testing
         second.release()
         _ = try LockFile.acquire(path: path)
         #expect(first == nil)
+    }
+
+    @Test func `one that a holder's child has still, when the holder is gone, is waited for`() throws {
+        // What a child that is being started has: the holder's open file, with the holder's number in it.
+        let raw = try check("open") { unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) }
+        let inherited = Mutex<OwnedDescriptor?>(OwnedDescriptor(adopting: raw))
+        try check("flock") { flock(raw, LOCK_EX | LOCK_NB) }
+        let nobody = Array("\(Int32.max)\n".utf8)
+        #expect(unsafe nobody.withUnsafeBytes { unsafe pwrite(raw, $0.baseAddress, $0.count, 0) } == nobody.count)
+        DispatchQueue(label: "child").asyncAfter(deadline: .now() + .milliseconds(300)) {
+            inherited.withLock { $0 = nil }
+        }
+        _ = try LockFile.acquire(path: path)
     }
 
     @Test func `of twenty that start at once one gets it`() async {
