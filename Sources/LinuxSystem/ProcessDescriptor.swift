@@ -1,5 +1,6 @@
 import CShims
 import Glibc
+package import NetworkTypes
 
 /// A pidfd: one process, whatever becomes of its number; readable once the process has ended.
 package final class ProcessDescriptor: Sendable {
@@ -37,6 +38,17 @@ package final class ProcessDescriptor: Sendable {
     package func waitForEnd(milliseconds: Int32) -> Bool {
         var request = pollfd(fd: descriptor.raw, events: Int16(POLLIN), revents: 0)
         return unsafe poll(&request, 1, milliseconds) > 0
+    }
+
+    /// The processor's time that all its threads have taken so far; zero where that can't be had.
+    package var processorTime: Interval {
+        var clock = clockid_t()
+        var time = timespec()
+        // The number is another process's only once this one has ended.
+        guard unsafe clock_getcpuclockid(pid, &clock) == 0, unsafe clock_gettime(clock, &time) == 0 else {
+            return .zero
+        }
+        return Interval(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
     /// Collects our own child once it has ended; nil while it runs, `unknown` for a process that is no child of ours.

@@ -64,6 +64,75 @@ import Testing
         await end(tunnel)
     }
 
+    @Test func `one that takes long for a change, at work, isn't taken for hung`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["work in update"])
+        let tunnel = Tunnel(configuration, bench.services())
+        let before = try await connected(tunnel, configuration, bench)
+        let witness = Witness(bench.hub)
+        bench.network.packets.signal()
+        try await change(tunnel, configuration, bench)
+        let after = await tunnel.view(of: configuration)
+        #expect(after.generation == 2 && after.notInForce == nil)
+        #expect(after.providerProcess == before.providerProcess)
+        await end(tunnel)
+        #expect(try await witness.statuses(until: .disconnected) == [.disconnecting, .disconnected])
+    }
+
+    @Test func `one that hangs in a change is found before the change's own limit`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["freeze in update"])
+        let tunnel = Tunnel(configuration, bench.services())
+        _ = try await connected(tunnel, configuration, bench)
+        let witness = Witness(bench.hub)
+        let start = Instant.now()
+        async let changed: Void = change(tunnel, configuration, bench)
+        let lost = try await witness.event { $0.status == .reasserting }
+        #expect(lost.reason?.contains("did nothing any more while a call waited, and was killed.") == true)
+        #expect(Instant.now() - start < ProviderConnection.patience)
+        try await changed
+        // The next one has the change.
+        _ = try await witness.event { $0.status == .connected }
+        #expect(await eventually { await tunnel.view(of: configuration).generation == 2 })
+        await end(tunnel)
+    }
+
+    @Test func `one that leaves a message waiting is replaced, and the message is told so`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        _ = try await connected(tunnel, configuration, bench)
+        let witness = Witness(bench.hub)
+        await #expect {
+            try await tunnel.send(DataValue("hang".utf8), to: nil, within: .seconds(50))
+        } throws: { ($0 as? ControlError)?.name == .providerDied }
+        let lost = try await witness.event { $0.status == .reasserting }
+        #expect(lost.reason?.contains("did nothing any more while a call waited, and was killed.") == true)
+        _ = try await witness.event { $0.status == .connected }
+        await end(tunnel)
+    }
+
+    @Test func `one that answers pings may take as long for a message as it likes`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        let before = try await connected(tunnel, configuration, bench)
+        await #expect {
+            try await tunnel.send(DataValue("hold".utf8), to: nil, within: .seconds(5))
+        } throws: { ($0 as? ControlError)?.name == .timedOut }
+        #expect(await tunnel.view(of: configuration).providerProcess == before.providerProcess)
+        await end(tunnel)
+    }
+
+    private func change(_ tunnel: Tunnel, _ configuration: Configuration, _ bench: Bench) async throws {
+        var changed = configuration
+        guard case .object(var content)? = changed.provider?.configuration else { return }
+        content["addresses"] = ["192.0.2.9/32"]
+        changed.provider?.configuration = .object(content)
+        _ = try await bench.replace(changed)
+        await tunnel.configurationChanged()
+    }
+
     private func connected(
         _ tunnel: Tunnel,
         _ configuration: Configuration,

@@ -1,4 +1,5 @@
 import ControlAPI
+import EventLoop
 import Glibc
 import Journal
 import LinuxSystem
@@ -8,12 +9,17 @@ import VarlinkSocket
 
 /// Finds out that a provider hangs: its process lives, and does nothing any more.
 ///
-/// Nobody asks while there is nothing to do, for asking wakes it. Where packets wait (`WorkWatch`), or a call had no
-/// answer in time, it is asked with Ping, which goes the whole way, through its packet loop. That is a second and twice
-/// `answerPatience` after the first packet, or `statusPatience` and `answerPatience` after the call: within 3 seconds.
+/// Nobody asks while there is nothing to do, for asking wakes it. Where packets wait (`WorkWatch`), or a call, it is asked
+/// with Ping, which goes the whole way, through its packet loop. That is a second and twice `answerPatience` after the
+/// first packet, or a call that may take long, and `statusPatience` and `answerPatience` after another one: within 3
+/// seconds. Whoever works on a call that may take long can't answer meanwhile, and isn't taken for hung.
 extension Tunnel {
     /// How long the answer to a Ping may take.
     static let answerPatience = Interval.milliseconds(700)
+    /// How long a call that may take long waits before anybody asks.
+    private static let callPause = Interval.seconds(1)
+    /// So much of the processor's time within `answerPatience` shows that a provider works; one that hangs takes none.
+    private static let sign = Interval.milliseconds(20)
 
     /// Watches for packets that wait at the descriptors which are held now; nothing while there is no provider to ask.
     func watchWork() {
@@ -58,6 +64,8 @@ extension Tunnel {
         timeout: Interval,
         over connection: ProviderConnection
     ) async throws -> Result {
+        let watch = timeout > Self.statusPatience ? watchCall() : nil
+        defer { if let watch { endCallWatch(watch) } }
         do {
             return try await connection.call(method, parameters, as: type, timeout: timeout)
         } catch let error as ControlError where error.name == .timedOut {
@@ -66,12 +74,34 @@ extension Tunnel {
         }
     }
 
+    /// Looks now and then, while a call is open that may take long, whether the provider hangs.
+    func watchCall() -> Task<Void, Never> {
+        longCalls += 1
+        return Task {
+            while (try? await Pause.sleep(for: Self.callPause)) != nil {
+                await self.replaceIfHanging(pings: 2, for: "a call waited")
+            }
+        }
+    }
+
+    func endCallWatch(_ watch: Task<Void, Never>) {
+        watch.cancel()
+        longCalls -= 1
+    }
+
     /// Kills the provider where none of so many Pings in a row is answered.
     ///
     /// - Parameter work: what was left undone.
     private func replaceIfHanging(pings: Int, for work: String) async {
         guard isReady, let live, let connection = live.connection, let provider = live.provider else { return }
-        for _ in 0..<pings where await connection.answers(within: Self.answerPatience) { return }
+        let limit = Instant.now() + ProviderConnection.patience
+        var unanswered = 0
+        while unanswered < pings {
+            let before = provider.process.processorTime
+            if await connection.answers(within: Self.answerPatience) || Task.isCancelled { return }
+            let works = longCalls > 0 && provider.process.processorTime >= before + Self.sign
+            if !works || Instant.now() >= limit { unanswered += 1 }
+        }
         guard isReady, self.live?.provider?.identity == provider.identity, !provider.process.hasEnded else { return }
         let error = ControlError(
             .providerFailed,

@@ -41,6 +41,8 @@ extension Tunnel {
         defer { openMessages -= 1 }
         let deadline = Instant.now() + timeout
         let (present, provider) = try await listener(session, until: deadline, timeout)
+        let watch = watchCall()
+        defer { endCallWatch(watch) }
         do {
             return try await Self.deliver(message, to: provider, until: deadline)
         } catch {

@@ -235,7 +235,8 @@ extension Tunnel {
         step = "apply the network settings"
         let mtu = try await putInForce(settings)
         step = "tell the provider that it is ready"
-        _ = try await connection.call("SettingsApplied", ProviderCalls.SettingsAppliedParameters(mtu: mtu))
+        let parameters = ProviderCalls.SettingsAppliedParameters(mtu: mtu)
+        _ = try await ask("SettingsApplied", parameters, timeout: ProviderConnection.patience, over: connection)
     }
 
     /// Puts the settings in force, after whatever does so already: each change begins with the journal of the last.

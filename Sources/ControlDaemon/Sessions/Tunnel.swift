@@ -36,6 +36,8 @@ package actor Tunnel {
     private var isRetired = false
     /// When a status waited in vain for the provider, and for which process; nil once it has answered.
     var silence: (process: ProcessIdentity, at: Instant)?
+    /// Calls to the provider that are open and may take long.
+    var longCalls = 0
     /// Messages to the provider that wait for their answers.
     var openMessages = 0
     /// Those of the start that is to come.
