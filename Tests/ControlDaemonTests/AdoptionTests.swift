@@ -126,6 +126,49 @@ import Testing
         await tunnel.idle()
     }
 
+    @Test func `why a session was being ended is told by the next tunneld`() async throws {
+        let error = ControlError(
+            .timedOut,
+            "It didn't get ready.",
+            underlying: ProviderError(domain: "d", code: 7, message: "No.")
+        )
+        let endings = [
+            SessionRecord.Ending(error: error, reason: error.message),
+            SessionRecord.Ending(error: nil, reason: "User 7 stopped it."),
+        ]
+        for ending in endings {
+            let bench = try Bench()
+            let configuration = try await bench.save()
+            _ = try await abandonedSession(configuration, bench)
+            var record = try #require(try bench.journal.records().records.first)
+            record.status = .disconnecting
+            record.ending = ending
+            try bench.journal.write(record)
+            let witness = Witness(bench.hub)
+            let tunnels = Tunnels(bench.services(epoch: 2))
+            try await tunnels.resumeAll()
+            let told = try await witness.event { $0.status == .disconnected }
+            #expect(told.error == ending.error && told.reason == (ending.error == nil ? ending.reason : nil))
+            let view = await tunnels.tunnel(of: configuration).view(of: configuration)
+            #expect(view.lastDisconnectError == ending.error && view.reason == told.reason)
+            // And by those after it.
+            let kept = LastErrorStore(folder: bench.directories.lastErrors).all()[configuration.identifier]
+            #expect(kept?.error == ending.error)
+        }
+    }
+
+    @Test func `why a session ends is written down with that`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["refuse start", "ignore stop"])
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = try await tunnel.start(configuration)
+        _ = try await witness.event { $0.status == .disconnecting }
+        let ending = try bench.journal.records().records.first?.ending
+        #expect(ending?.error?.message == "The fake doesn't want to." && ending?.reason == ending?.error?.message)
+        await tunnel.idle()
+    }
+
     @Test func `a provider that hangs is replaced`() async throws {
         let bench = try Bench()
         let configuration = try await bench.save()
@@ -195,6 +238,31 @@ import Testing
         _ = try await witness.event { $0.status == .connected }
         let tunnel = await tunnels.tunnel(of: configuration)
         #expect(await tunnel.view(of: configuration).session == before.session)
+        await end(tunnel)
+    }
+
+    @Test func `a provider that tunneld didn't live to write down is ended`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let before = try await abandonedSession(configuration, bench)
+        var record = try #require(try bench.journal.records().records.first)
+        record.process = nil
+        record.user = ProviderUser.range.lowerBound
+        record.status = .reasserting
+        record.since = Timestamp(milliseconds: 1000)
+        try bench.journal.write(record)
+        let witness = Witness(bench.hub)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        // It was so before, and is so since then.
+        let told = try await witness.event { $0.status == .reasserting }
+        #expect(told.reason == "The tunnel's provider was being replaced when tunneld ended.")
+        #expect(told.snapshot?.since == record.since)
+        _ = try await witness.event { $0.status == .connected }
+        let tunnel = await tunnels.tunnel(of: configuration)
+        let after = await tunnel.view(of: configuration)
+        #expect(after.session == before.session && after.providerProcess != before.providerProcess)
+        #expect(bench.providerProcesses == [after.providerProcess.map(Int32.init)])
         await end(tunnel)
     }
 

@@ -20,6 +20,10 @@ final class FakeNetwork: TunnelNetwork {
         var failing: String?
         /// Whether settings are being applied.
         var applying = false
+        /// Whether what was applied is written down.
+        var recorded = false
+        var millisecondsToApply: Int64 = 30
+        var millisecondsAfterRecord: Int64 = 0
     }
 
     let state = Mutex(State())
@@ -87,13 +91,16 @@ final class FakeNetwork: TunnelNetwork {
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
         try note("apply \(settings.addresses.joined(separator: ",")) \(port ?? 0)")
         if state.withLock({ exchange(&$0.applying, with: true) }) { try note("overlap") }
-        try? await Task.sleep(for: .milliseconds(30))
+        let (toApply, afterRecord) = state.withLock { ($0.millisecondsToApply, $0.millisecondsAfterRecord) }
+        try? await Task.sleep(for: .milliseconds(toApply))
         state.withLock { $0.applying = false }
         do {
             try record(journal)
         } catch {
             throw ControlError(.networkSettingsFailed, "\(error)")
         }
+        state.withLock { $0.recorded = true }
+        if afterRecord > 0 { try? await Task.sleep(for: .milliseconds(afterRecord)) }
         state.withLock { $0.settings = settings }
         let applied = AppliedNetwork(
             addresses: settings.addresses,

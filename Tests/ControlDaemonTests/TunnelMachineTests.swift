@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct TunnelMachineTests {
     private var machine = TunnelMachine()
-    private let now = Instant(nanoseconds: 1_000_000_000_000)
+    private var now = Instant(nanoseconds: 1_000_000_000_000)
 
     // MARK: Start
 
@@ -281,6 +281,32 @@ import Testing
         #expect(machine.condition.error?.underlying == own)
     }
 
+    @Test mutating func `providers that take long to fail are not tried for ever`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        _ = take(.providerLost(fault), "a")
+        for attempt in 1...4 {
+            now = now + .seconds(61)
+            let effects = take(.timeLimit(step: "have the provider start", seconds: 60), "a")
+            #expect(effects.contains(.tearDown(session: "a")) == (attempt == 4))
+            _ = take(.retryDue, "a")
+        }
+        #expect(machine.condition.error?.message == "The tunnel broke 5 times within 244 seconds, and is given up.")
+    }
+
+    @Test mutating func `only the time in which a provider worked makes a loss forgotten`() {
+        _ = machine.start(session: "a")
+        makeReady("a")
+        for attempt in 1...5 {
+            let effects = take(.providerLost(fault), "a")
+            #expect(effects.contains(.tearDown(session: "a")) == (attempt == 5))
+            // It takes most of a minute to get ready, and works ten seconds.
+            now = now + .seconds(55)
+            _ = take(.relaunched(.success(nil)), "a")
+            now = now + .seconds(10)
+        }
+    }
+
     @Test mutating func `losses far apart never end a session`() {
         _ = machine.start(session: "a")
         makeReady("a")
@@ -346,7 +372,7 @@ import Testing
     }
 
     @Test mutating func `a session that could not be gone on with leaves its error`() {
-        machine.fail(fault)
+        machine.noteEnd(fault)
         #expect(machine.condition.status == .disconnected)
         #expect(machine.condition.error == fault)
     }

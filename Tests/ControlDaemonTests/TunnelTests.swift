@@ -257,6 +257,21 @@ import Testing
         #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
     }
 
+    @Test func `what a provider started dies with it, before another one is there`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["fork a child"])
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        let before = bench.providerProcesses
+        #expect(before.count == 2)
+        let witness = Witness(bench.hub)
+        kill(Int32(try #require(await tunnel.view(of: configuration).providerProcess)), SIGKILL)
+        _ = try await witness.event { $0.status == .connected }
+        #expect(bench.providerProcesses.count == 2 && Set(before).isDisjoint(with: bench.providerProcesses))
+        await end(tunnel)
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+    }
+
     @Test func `a provider that dies again and again ends the session`() async throws {
         let bench = try Bench()
         let configuration = try await bench.save(behave: ["die when ready"])

@@ -6,9 +6,14 @@ import socket
 import time
 import unittest
 
+import test_storms
 from lab import Lab, WireGuardGo, anonymous_kib, conf, genkey, ping, pubkey, resident_kib
 from test_netns_pieces import valid_mac1
 from test_survival import NumberedDatagrams
+
+
+class ManyStorms(test_storms.Storms):
+    rounds = 100
 
 
 class Loops(unittest.TestCase):

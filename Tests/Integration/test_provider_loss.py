@@ -11,10 +11,11 @@ import time
 import unittest
 from pathlib import Path
 
-from lab import SLACK, Lab, WireGuardGo, conf, context_switches, genkey, ping, pubkey, run, wait_for
+from lab import SLACK, Lab, WireGuardGo, conf, context_switches, genkey, name_of, ping, pubkey, run, wait_for
 
 _libc = ctypes.CDLL(None, use_errno=True)
 MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
+FREEZERS = Path("/sys/fs/cgroup/freezer")
 
 
 class Echo:
@@ -136,6 +137,12 @@ def exists(pid):
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
     except OSError:
         return False
+
+
+def providers(namespace):
+    """The providers that live in a namespace."""
+    pids = map(int, run("ip", "netns", "pids", namespace.name).stdout.split())
+    return [pid for pid in pids if name_of(pid) == "tunnel-provider-wireguard" and exists(pid)]
 
 
 def stop(pid):
@@ -322,6 +329,26 @@ class ProviderLoss(unittest.TestCase):
         self.a.ip("link", "del", status["interface"])
         error = self.daemon.wait_status("home", "disconnected", 2 * SLACK)["lastDisconnectError"]
         self.assertIn(f"5 times: The interface {status['interface']} was deleted from outside.", error["reason"])
+
+    def test_one_that_does_not_die_is_not_replaced_before_it_has(self):
+        before = self.up()
+        group = FREEZERS / f"tl{os.getpid()}"
+        group.mkdir()
+        self.addCleanup(lambda: wait_for("the group to be empty", lambda: remove(group), 10))
+        thaw = lambda: (group / "freezer.state").write_text("THAWED")  # noqa: E731
+        self.addCleanup(thaw)
+        (group / "cgroup.procs").write_text(str(before["providerProcess"]))
+        (group / "freezer.state").write_text("FROZEN")
+        ping(self.a, "10.20.0.2", count=1)
+        told = wait_for("what stands in the way", lambda: (s := self.daemon.status("home"))["reason"] and (
+            "the old one doesn't end" in s["reason"]) and s, 20 * SLACK)
+        self.assertEqual((told["status"], told["providerProcess"]), ("reasserting", before["providerProcess"]))
+        self.assertEqual(providers(self.a), [before["providerProcess"]])
+        thaw()
+        after = self.daemon.wait_status("home", "connected", 15 * SLACK)
+        self.assertEqual((after["session"], after["interface"]), (before["session"], before["interface"]))
+        self.assertEqual(providers(self.a), [after["providerProcess"]])
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
 
     def test_the_wall_clock_went_back_meanwhile(self):
         before = self.up()

@@ -217,7 +217,46 @@ class Sessions(unittest.TestCase):
         self.daemon.ctl("remove", "home")
         self.assertEqual(list((self.daemon.state / "last-errors").iterdir()), [])
 
+    def test_why_a_session_ends_is_told_though_tunneld_dies_before_it_has(self):
+        fakes = self.begin("start-timeout = 2\n")
+        failing = fakes.save("failing", "hang-in-start", "ignore-stop", "ignore-term")
+        stopped = fakes.save("stopped", "ignore-stop", "ignore-term")
+        fakes.start(stopped)
+        fakes.wait(stopped, "connected")
+        fakes.start(failing)
+        fakes.wait(failing, "disconnecting")
+        fakes.stop(stopped)
+        # Both wait for a provider that doesn't end.
+        self.daemon.kill()
+        self.daemon.start()
+        view = fakes.view(failing)
+        self.assertEqual(view["status"], "disconnected")
+        self.assertEqual(view["lastDisconnectError"]["reason"], "It hung while it was to have the provider start.")
+        view = fakes.view(stopped)
+        self.assertEqual((view["status"], view["reason"]), ("disconnected", "User 0 stopped it."))
+        self.assertIsNone(view["lastDisconnectError"])
+        self.assertEqual(fakes.leftovers(), [])
+        # And by those after it.
+        self.daemon.kill()
+        self.daemon.start()
+        self.assertEqual(fakes.view(failing)["lastDisconnectError"]["name"], "TimedOut")
+
     # Messages.
+
+    def test_a_provider_that_hangs_over_a_message_is_replaced(self):
+        fakes = self.begin()
+        identifier = fakes.save("home")
+        fakes.start(identifier)
+        process = fakes.wait(identifier, "connected")["providerProcess"]
+        os.kill(process, signal.SIGSTOP)
+        began = time.monotonic()
+        error, told = self.message(identifier, "hello", timeout=60)
+        self.assertEqual((error, told["reason"]), (
+            "org.tunneld.ProviderDied", f"Process {process} has ended; the message may have had its effect."))
+        self.assertLess(time.monotonic() - began, 3 * SLACK)
+        view = fakes.wait(identifier, "connected", 2 * SLACK)
+        self.assertNotEqual(view["providerProcess"], process)
+        self.assertIsNone(self.message(identifier, "hello")[0])
 
     def test_messages_by_the_command(self):
         fakes = self.begin()

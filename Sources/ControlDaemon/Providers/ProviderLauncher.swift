@@ -16,7 +16,7 @@ package protocol ProviderLauncher: Sendable {
 
     /// Ends whatever runs for a configuration, and removes its folder. What isn't there is no error.
     ///
-    /// - Parameter user: the user that the provider ran as, where it is known.
+    /// - Parameter user: the user that a provider ran as, where it is known; a later one may have had another.
     func clear(_ identifier: String, user: UInt32?) async
 }
 

@@ -22,13 +22,19 @@ package enum ProviderUser {
     }
 
     /// The users of all processes that there are now.
+    ///
+    /// A provider that has ended and waits to be collected, by whoever
+    /// inherited it, has none.
     package static func usersOfProcesses() -> Set<UInt32> {
         var users: Set<UInt32> = []
-        for name in (try? FileSystem.names(inFolder: "/proc")) ?? [] where Int32(name) != nil {
+        for name in (try? FileSystem.names(inFolder: "/proc")) ?? [] {
+            guard let pid = Int32(name) else { continue }
             // An undumpable process's folder belongs to root, so the users stand in its status only.
             guard let bytes = try? FileSystem.contents(ofFile: "/proc/\(name)/status", limit: 64 << 10),
                 let privileges = ThreadPrivileges(parsing: String(decoding: bytes, as: UTF8.self))
             else { continue }
+            let isProvider = privileges.users.contains { range.contains($0) }
+            if isProvider, (try? ProcessDescriptor(pid: pid))?.hasEnded != false { continue }
             users.formUnion(privileges.users)
         }
         return users

@@ -60,7 +60,11 @@ package struct SpawnLauncher: ProviderLauncher {
 
     package func clear(_ identifier: String, user: UInt32?) async {
         let place = folder(of: identifier)
-        if let user = user ?? Self.owner(of: place), ProviderUser.range.contains(user) { Self.endAll(of: user) }
+        // The folder tells of a launch that tunneld didn't live to write down.
+        for user in Set([user, Self.owner(of: place)].compactMap(\.self)) where ProviderUser.range.contains(user) {
+            // Some may be started while others are killed.
+            for _ in 0..<Self.killRounds where Self.endAll(of: user) == 0 { break }
+        }
         try? FolderRemoval.remove(place)
     }
 
@@ -85,17 +89,24 @@ package struct SpawnLauncher: ProviderLauncher {
         try check("chown") { unsafe lchown(place, user, user) }
     }
 
+    private static let killRounds = 10
+
     /// Kills every process of a provider's user: the provider, and what it may have started.
-    private static func endAll(of user: UInt32) {
+    ///
+    /// - Returns: how many there were.
+    private static func endAll(of user: UInt32) -> Int {
+        var count = 0
         for name in (try? FileSystem.names(inFolder: "/proc")) ?? [] {
             guard let pid = Int32(name), let process = try? ProcessDescriptor(pid: pid),
                 let bytes = try? FileSystem.contents(ofFile: "/proc/\(name)/status", limit: 64 << 10),
                 let privileges = ThreadPrivileges(parsing: String(decoding: bytes, as: UTF8.self)),
-                privileges.users.contains(user)
+                privileges.users.contains(user), !process.hasEnded
             else { continue }
             try? process.signal(SIGKILL)
+            count += 1
             if process.waitForEnd(milliseconds: 2000) { _ = process.collect() }
         }
+        return count
     }
 
     private static func owner(of folder: String) -> UInt32? {

@@ -6,6 +6,7 @@ import LinuxSystem
 /// Everything that a running session holds and must give back.
 struct LiveSession: Sendable {
     var record: SessionRecord
+    let file: SessionFile
     var provider: LaunchedProvider?
     /// Tells when the provider's process ends.
     var watch: DescriptorSource?
@@ -37,7 +38,10 @@ struct LiveSession: Sendable {
     /// Requests of the provider's that are being answered.
     var openRequests = 0
 
-    init(record: SessionRecord) { self.record = record }
+    init(record: SessionRecord, in journal: SessionJournal) {
+        self.record = record
+        file = SessionFile(journal, record)
+    }
 
     var session: String { record.session }
     var interface: InterfaceIdentity? { record.network.interface }

@@ -20,6 +20,8 @@ struct SessionRecord: Codable, Sendable {
     /// The status last told, and since when.
     var status: TunnelStatus
     var since: Timestamp
+    /// Why the session is to end, once it is.
+    var ending: Ending?
 
     var process: Process?
     /// The user that the provider runs as, known before the process.
@@ -37,6 +39,12 @@ struct SessionRecord: Codable, Sendable {
     var renaming: String?
     /// A newer configuration that is stored and isn't in force; nil where there is none.
     var notInForce: NotInForceView?
+
+    struct Ending: Codable, Equatable, Sendable {
+        /// Nil: it was stopped.
+        var error: ControlError?
+        var reason: String?
+    }
 
     struct Process: Codable, Equatable, Sendable {
         var pid: Int32

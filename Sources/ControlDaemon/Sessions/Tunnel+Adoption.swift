@@ -11,7 +11,7 @@ extension Tunnel {
 
     /// Goes on with a session, with its provider or another one, or undoes it.
     func resume(_ record: SessionRecord) async {
-        live = LiveSession(record: record)
+        live = LiveSession(record: record, in: services.journal)
         nextConfiguration = record.configuration
         live?.keptTimestamp = services.timestamps.timestamp(of: identifier)
         live?.endpoints = services.memory.endpoints(of: identifier, in: record.session)
@@ -20,7 +20,7 @@ extension Tunnel {
         guard record.status != .disconnecting else {
             log.notice("\(record.configuration.name): ending the session that tunneld was ending.")
             live?.provider = provider(of: record)
-            return await undo(record, nil)
+            return await undo(record, record.ending)
         }
         do {
             let state = try await takeControl(record)
@@ -51,17 +51,17 @@ extension Tunnel {
             // Its routes stand, so that nothing leaks until the next provider is there.
             log.warning("\(name): another provider is to go on with the session: \(error)")
             claimInterface()
-            recover(error, statusBefore: record.status)
+            recover(error)
         } else {
             log.error("\(name): the session can't be gone on with: \(error)")
-            await undo(record, error)
+            await undo(record, SessionRecord.Ending(error: error))
         }
     }
 
-    private func undo(_ record: SessionRecord, _ error: ControlError?) async {
-        await tearDown(record.session)
+    private func undo(_ record: SessionRecord, _ ending: SessionRecord.Ending?) async {
+        guard await tearDown(record.session) else { return }
         live = nil
-        noteEnd(error)
+        noteEnd(ending)
     }
 
     private func claimInterface() {
@@ -89,8 +89,21 @@ extension Tunnel {
         for message in await connection.descriptors.receiveWaiting() { keep(message) }
     }
 
+    /// tunneld ended before there was a provider to go on with.
+    private static func interrupted(_ record: SessionRecord) -> ControlError {
+        let name = record.configuration.name
+        return ControlError(
+            .providerFailed,
+            record.applied == nil
+                ? "The tunnel of \(name) was being started when tunneld ended."
+                : "The tunnel's provider was being replaced when tunneld ended.",
+            remedy: "Start it again: \(TunnelctlCommand.text("up", name))."
+        )
+    }
+
     private func takeControl(_ record: SessionRecord) async throws(ControlError) -> ProviderState {
         guard let provider = provider(of: record) else {
+            guard record.process != nil else { throw Self.interrupted(record) }
             throw ControlError(
                 .providerFailed,
                 "The tunnel's provider ended while tunneld didn't run.",
@@ -101,13 +114,7 @@ extension Tunnel {
         watch(provider)
         do {
             let state = try await attach(provider, patience: Self.attachPatience)
-            guard state.phase == .ready, record.applied != nil else {
-                throw ControlError(
-                    .providerFailed,
-                    "The tunnel of \(record.configuration.name) was being started when tunneld ended.",
-                    remedy: "Start it again: \(TunnelctlCommand.text("up", record.configuration.name))."
-                )
-            }
+            guard state.phase == .ready, record.applied != nil else { throw Self.interrupted(record) }
             try await takeDescriptors()
             readDescriptors()
             // It may have ended meanwhile, and nobody will be told of that again.

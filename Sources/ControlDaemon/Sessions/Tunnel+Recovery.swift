@@ -15,7 +15,19 @@ extension Tunnel {
         guard let old = live?.record else { throw Self.sessionEnded }
         step = "end the old provider"
         // No two may work with the same device: the old one's death is certain before the new one is started.
-        await endProvider(graceful: false)
+        let process = live?.provider?.identity.pid
+        guard await endProvider(graceful: false) else {
+            throw ControlError(
+                .providerFailed,
+                "The tunnel's provider can't be replaced: the old one doesn't end.",
+                reason: "Process \(process ?? 0) was killed, and the kernel holds it still.",
+                remedy: "See whether it is frozen by its control group, or waits for a disk."
+            )
+        }
+        // What it started has its descriptors too; and there may be one that tunneld didn't live to write down.
+        await services.launcher.clear(identifier, user: old.user)
+        // What is still being put in force is so for the old interface.
+        await networkTurn?.value
         live?.record.process = nil
         live?.record.nonce = UUID().uuidString.lowercased()
         live?.providerEnd = nil

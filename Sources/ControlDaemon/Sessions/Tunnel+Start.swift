@@ -40,8 +40,8 @@ extension Tunnel {
     static let sessionEnded = ControlError(.notRunning, "The session has ended.")
 
     func saveRecord() throws {
-        guard let record = live?.record else { return }
-        try services.journal.write(record)
+        guard let live else { return }
+        try live.file.write(live.record)
     }
 
     /// The secrets that the configuration refers to.
@@ -256,23 +256,29 @@ extension Tunnel {
     }
 
     private func putInForceNow(_ settings: NetworkSettingsDocument?, _ session: String) async throws -> Int {
-        guard !isStopping, let record = live?.record, record.session == session, let interface = live?.interface,
-            let settings = settings ?? record.settings
+        guard !isStopping, let live, live.session == session, let interface = live.interface,
+            let settings = settings ?? live.record.settings
         else { throw Self.sessionEnded }
-        let journal = services.journal
-        let (applied, network) = try await services.network.apply(
-            settings,
-            to: interface,
-            port: record.listenPort,
-            journal: record.network
-        ) { network in
-            var record = record
-            record.network = network
-            try journal.write(record)
+        let file = live.file
+        let applied: AppliedNetwork
+        do {
+            let (done, network) = try await services.network.apply(
+                settings,
+                to: interface,
+                port: live.record.listenPort,
+                journal: live.record.network
+            ) { network in try file.write(changing: network) }
+            applied = done
+            _ = file.endChange()
+            guard self.live?.session == session else { throw Self.sessionEnded }
+            self.live?.record.network = network
+        } catch {
+            // What couldn't be taken back again stands in what was written last.
+            if let network = file.endChange(), self.live?.session == session { self.live?.record.network = network }
+            throw error
         }
-        live?.record.network = network
-        live?.record.settings = settings
-        live?.record.applied = applied
+        self.live?.record.settings = settings
+        self.live?.record.applied = applied
         try saveRecord()
         return applied.mtu
     }

@@ -12,13 +12,19 @@ import VarlinkSocket
 extension Tunnel {
     /// How long a provider may take to end by itself once it was told to.
     private static let graceMilliseconds: Int32 = 2000
+    /// How long the end of a process that was killed is waited for.
+    private static let killMilliseconds: Int32 = 10_000
 
-    func tearDown(_ session: String) async {
-        guard let live, live.session == session else { return }
+    /// - Returns: false where tunneld let go of the session meanwhile: the next one does the rest, by the journal.
+    func tearDown(_ session: String) async -> Bool {
+        guard live?.session == session else { return false }
         await endProvider(graceful: true)
-        let remains = await revertNetwork()
-        if let socket = self.live?.record.wgSocket { WGSocket.remove(socket) }
-        await services.launcher.clear(identifier, user: self.live?.record.user)
+        // Nothing is put in force any more once this has returned.
+        await networkTurn?.value
+        guard let record = live?.record, record.session == session else { return false }
+        let remains = await revertNetwork(record)
+        if let socket = record.wgSocket { WGSocket.remove(socket) }
+        await services.launcher.clear(identifier, user: record.user)
         services.memory.forget(identifier)
         if remains.isEmpty {
             do { try services.journal.remove(identifier) } catch {
@@ -28,12 +34,10 @@ extension Tunnel {
             log.error("Not everything could be taken back: \(remains.joined(separator: "; "))")
         }
         await services.store.unpin(by: session)
+        return true
     }
 
-    private func revertNetwork() async -> [String] {
-        // Nothing is put in force any more once this has returned.
-        await networkTurn?.value
-        guard let record = live?.record else { return [] }
+    private func revertNetwork(_ record: SessionRecord) async -> [String] {
         var remains: [String] = []
         if record.network.interface == nil, let name = record.interface {
             remains = await services.network.removeDevice(named: name)
@@ -45,9 +49,11 @@ extension Tunnel {
     /// Ends the provider's process, for certain.
     ///
     /// - Parameter graceful: whether it gets a chance to end by itself.
-    func endProvider(graceful: Bool) async {
+    /// - Returns: false where it was killed and isn't gone yet: only one that the kernel holds, such as a frozen one.
+    @discardableResult
+    func endProvider(graceful: Bool) async -> Bool {
         endWorkWatch()
-        guard let provider = live?.provider else { return }
+        guard let provider = live?.provider else { return true }
         live?.watch?.cancel()
         live?.watch = nil
         if graceful { await askToEnd(provider) }
@@ -56,7 +62,7 @@ extension Tunnel {
             do { try provider.process.signal(SIGKILL) } catch {
                 log.error("The provider, process \(provider.process.pid), can't be killed: \(error)")
             }
-            _ = await Self.end(of: provider.process, milliseconds: 10 * Self.graceMilliseconds)
+            guard await Self.end(of: provider.process, milliseconds: Self.killMilliseconds) else { return false }
         }
         _ = provider.process.collect()
         let readers = live?.readers ?? []
@@ -70,6 +76,7 @@ extension Tunnel {
         }
         live?.connection = nil
         live?.provider = nil
+        return true
     }
 
     /// Has the provider end by itself: by its call, and where it can't be called or doesn't heed it, by the signal.

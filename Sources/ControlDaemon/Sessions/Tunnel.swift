@@ -40,6 +40,8 @@ package actor Tunnel {
     var longCalls = 0
     /// Messages to the provider that wait for their answers.
     var openMessages = 0
+    /// Whether the session is left to the next tunneld.
+    private var isAbandoned = false
     /// Those of the start that is to come.
     private var nextOptions: [String: JSONValue]?
 
@@ -125,6 +127,7 @@ package actor Tunnel {
     package func abandon() async {
         // Let go first: what our own closing ends is no news of the provider, and the next tunneld must find the status
         // that is.
+        isAbandoned = true
         let live = self.live
         self.live = nil
         live?.watch?.cancel()
@@ -146,31 +149,39 @@ package actor Tunnel {
     }
 
     /// Goes on with a session whose provider is lost: another one takes its place.
-    func recover(_ error: ControlError, statusBefore: TunnelStatus) {
+    func recover(_ error: ControlError) {
         guard let live else { return }
-        carryOut(machine.recover(session: live.session, error, statusBefore: statusBefore, now: .now()))
+        knowStatus(of: live.record)
+        carryOut(machine.recover(session: live.session, error, statusBefore: live.record.status, now: .now()))
     }
 
     /// Shows a session whose provider runs and can't be asked.
     func leave(reason: String) {
         guard let live else { return }
+        knowStatus(of: live.record)
         machine.leave(session: live.session, reason: reason)
         tellChange()
     }
 
-    /// Keeps why a session of an earlier tunneld is over; nil: it was stopped.
-    func noteEnd(_ error: ControlError?) {
-        if let error { machine.fail(error) }
+    /// A status that is still so isn't told as a new one.
+    private func knowStatus(of record: SessionRecord) {
+        told.status = record.status
+        since = record.since
+    }
+
+    /// Keeps why a session of an earlier tunneld is over.
+    func noteEnd(_ ending: SessionRecord.Ending?) {
+        machine.noteEnd(ending?.error, reason: ending?.reason)
         since = .now()
         tell(isNews: true)
-        keepError(error)
+        keepError(ending?.error)
     }
 
     /// Knows again why a session that an earlier tunneld saw the end of is over.
     func recall(_ record: LastErrorStore.Record, _ configuration: Configuration) {
         guard isIdle, nextConfiguration == nil else { return }
         nextConfiguration = configuration
-        machine.fail(record.error)
+        machine.noteEnd(record.error)
         since = record.time
         tell(isNews: false)
     }
@@ -179,6 +190,7 @@ package actor Tunnel {
 
     /// Takes what happened to a session.
     func take(_ event: TunnelMachine.Event, of session: String) {
+        guard !isAbandoned else { return }
         carryOut(machine.handle(event, of: session, now: .now()))
     }
 
@@ -197,8 +209,7 @@ package actor Tunnel {
                 self.work = Task {
                     // Nothing new comes up once this has returned.
                     await work?.value
-                    await self.tearDown(session)
-                    self.finishTearDown(session)
+                    if await self.tearDown(session) { self.finishTearDown(session) }
                 }
             }
         }
@@ -216,7 +227,8 @@ package actor Tunnel {
                 configuration: configuration,
                 nonce: UUID().uuidString.lowercased(),
                 now: .now()
-            )
+            ),
+            in: services.journal
         )
         live?.options = nextOptions
         nextOptions = nil
@@ -337,19 +349,24 @@ package actor Tunnel {
             error: condition.error
         )
         guard isNews else { return services.hub.note(identifier, present) }
+        if isStatusNew {
+            // First, or whoever is told may be told otherwise by the next tunneld.
+            keepStatus(condition)
+            if condition.status == .disconnected { keepError(condition.error) }
+            logStatus(condition)
+        }
         let snapshot = services.hub.hasSubscribers(to: .status) ? viewAsKnown(of: running, readAt: .now()) : nil
         services.hub.publish(.status, identifier, present, snapshot: snapshot, at: .now())
-        if isStatusNew {
-            logStatus(condition)
-            keepStatus(condition.status)
-            if condition.status == .disconnected { keepError(condition.error) }
-        }
     }
 
-    private func keepStatus(_ status: TunnelStatus) {
+    private func keepStatus(_ condition: TunnelMachine.Condition) {
         // That a session was to end must be known before anything of it is undone: nobody shall go on with it.
-        guard live?.record.process != nil || status == .disconnecting, let since else { return }
-        live?.record.status = status
+        let isEnding = condition.status == .disconnecting
+        guard live?.record.process != nil || isEnding, let since else { return }
+        live?.record.status = condition.status
+        if isEnding {
+            live?.record.ending = SessionRecord.Ending(error: condition.error, reason: condition.reason)
+        }
         live?.record.since = since
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
     }

@@ -56,6 +56,8 @@ package struct TunnelMachine: Sendable {
     /// A provider or an interface that was lost.
     private struct Loss {
         let time: Instant
+        /// For how long a provider had worked before, of the time since the first loss.
+        let worked: Interval
         let message: String
     }
 
@@ -72,7 +74,10 @@ package struct TunnelMachine: Sendable {
         package init() {}
     }
 
-    /// More losses than this within the period end the session.
+    /// As many losses as this within the period end the session.
+    ///
+    /// Only the time counts in which a provider worked: one that
+    /// takes long to fail would be tried for ever.
     static let lossLimit = 5
     static let lossPeriod = Interval.seconds(60)
     private static let delays: [Interval] = [.zero, .milliseconds(250), .seconds(1), .seconds(2)]
@@ -80,6 +85,9 @@ package struct TunnelMachine: Sendable {
     package private(set) var phase = Phase.idle
     package private(set) var condition = Condition()
     private var losses: [Loss] = []
+    private var worked = Interval.zero
+    /// Since when a provider works that took the place of a lost one.
+    private var workingSince: Instant?
     /// Whether a peer has answered in this session: from then on, waiting for one is reasserting.
     private var wasConnected = false
     /// What the provider told last.
@@ -162,10 +170,14 @@ package struct TunnelMachine: Sendable {
         condition.reason = reason
     }
 
-    /// Notes that an earlier tunneld's session could not be gone on with.
-    package mutating func fail(_ error: ControlError) {
+    /// Notes why an earlier tunneld's session is over.
+    ///
+    /// - Parameter error: nil: it was stopped.
+    package mutating func noteEnd(_ error: ControlError?, reason: String? = nil) {
         guard phase == .idle else { return }
         condition.error = error
+        // An error says itself why.
+        condition.reason = error == nil ? reason : nil
     }
 
     /// Takes what happened to a session; of one that is over it changes nothing.
@@ -192,6 +204,7 @@ package struct TunnelMachine: Sendable {
             return lost(session, error, now)
         case (.relaunched(.success(let state)), .recovering):
             phase = .ready(session: session)
+            workingSince = now
             if let state { show(state) }
         case (.retryDue, .recovering): return [.relaunch(session: session)]
         case (.tornDown, .stopping(_, let next)): return tornDown(next)
@@ -213,6 +226,7 @@ package struct TunnelMachine: Sendable {
     private mutating func begin(_ session: String) -> [Effect] {
         phase = .starting(session: session)
         losses = []
+        workingSince = nil
         ownError = nil
         wasConnected = false
         shown = nil
@@ -269,9 +283,12 @@ package struct TunnelMachine: Sendable {
 
     /// The first new provider comes at once, the next ones later, and at last none.
     private mutating func lost(_ session: String, _ error: ControlError, _ now: Instant) -> [Effect] {
-        losses = losses.filter { now - $0.time < Self.lossPeriod } + [Loss(time: now, message: error.message)]
+        if let since = workingSince { worked = worked + (now - since) }
+        workingSince = nil
+        losses = losses.filter { worked < $0.worked + Self.lossPeriod }
+        losses.append(Loss(time: now, worked: worked, message: error.message))
         ownError = error.underlying ?? ownError
-        guard losses.count < Self.lossLimit else { return end(session, error: gaveUp(error)) }
+        guard losses.count < Self.lossLimit else { return end(session, error: gaveUp(error, now)) }
         phase = .recovering(session: session)
         interfaceProblem = nil
         condition.status = .reasserting
@@ -306,16 +323,18 @@ package struct TunnelMachine: Sendable {
     }
 
     /// What was lost, each once, with how often.
-    private func gaveUp(_ last: ControlError) -> ControlError {
+    private func gaveUp(_ last: ControlError, _ now: Instant) -> ControlError {
         var messages: [String] = []
         for loss in losses where !messages.contains(loss.message) { messages.append(loss.message) }
         let counted = messages.map { message in
             let count = losses.count { $0.message == message }
             return "\(count == 1 ? "Once" : "\(count) times"): \(message)"
         }
+        let first = losses.first?.time ?? now
+        let seconds = Int(max(Self.lossPeriod, now - first).inSeconds.rounded(.up))
         return ControlError(
             last.name,
-            "The tunnel broke \(losses.count) times within \(Int(Self.lossPeriod.inSeconds)) seconds, and is given up.",
+            "The tunnel broke \(losses.count) times within \(seconds) seconds, and is given up.",
             reason: (counted + [last.reason].compactMap(\.self)).joined(separator: " "),
             remedy: last.remedy ?? "Look into \(LogHint.tunneld).",
             underlying: ownError
