@@ -49,6 +49,10 @@ package enum SessionText {
             let mtu = view.mtu.map { ", MTU \($0)" } ?? ""
             add("interface", interface + mtu + (view.providerProcess.map { ", provider process \($0)" } ?? ""))
         }
+        if let losses = view.providerLosses {
+            let times = losses.count == 1 ? "once" : "\(losses.count) times"
+            add("", "provider lost \(times), last at \(QuantityText.time(losses.time)): \(losses.reason)")
+        }
         add("addresses", view.addresses.joined(separator: ", "))
         add("routes", view.routes.joined(separator: ", "))
         add("DNS", view.dns.map(dns))

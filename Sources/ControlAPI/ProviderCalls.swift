@@ -50,6 +50,8 @@ package enum ProviderCalls {
         package var listenPort: Int
         /// By public key: endpoints that were last authenticated ("192.0.2.1:51820"), to be called at once.
         package var endpointHints: [String: String]?
+        /// By public key: what an earlier provider of the session counted at the same interface, to be counted on from.
+        package var peerCounters: [String: PeerCounters]?
         package var options: [String: JSONValue]?
         package init(
             identifier: String,
@@ -61,6 +63,7 @@ package enum ProviderCalls {
             descriptors: [String],
             listenPort: Int,
             endpointHints: [String: String]?,
+            peerCounters: [String: PeerCounters]?,
             options: [String: JSONValue]?
         ) {
             self.identifier = identifier
@@ -72,7 +75,18 @@ package enum ProviderCalls {
             self.descriptors = descriptors
             self.listenPort = listenPort
             self.endpointHints = endpointHints
+            self.peerCounters = peerCounters
             self.options = options
+        }
+    }
+
+    /// UDP payload to and from a peer, in bytes.
+    package struct PeerCounters: Codable, Equatable, Sendable {
+        package var receivedBytes: UInt64
+        package var sentBytes: UInt64
+        package init(receivedBytes: UInt64, sentBytes: UInt64) {
+            self.receivedBytes = receivedBytes
+            self.sentBytes = sentBytes
         }
     }
 

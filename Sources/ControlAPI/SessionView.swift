@@ -13,6 +13,8 @@ package struct SessionView: Codable, Equatable, Sendable {
     package var session: String?
     /// The process id of the provider.
     package var providerProcess: Int?
+    /// Null where the session's first provider runs.
+    package var providerLosses: ProviderLossesView?
     package var lastDisconnectError: ControlError?
     package var peers: [PeerView]
     package var counters: CountersView?
@@ -57,8 +59,9 @@ package struct SessionView: Codable, Equatable, Sendable {
 
 extension SessionView {
     private enum CodingKeys: String, CodingKey {
-        case identifier, name, status, since, interface, readAt, session, providerProcess, lastDisconnectError, peers
-        case counters, enabled, generation, newerConfigurationWaiting, notInForce, stage, reason, failure, publicKey
+        case identifier, name, status, since, interface, readAt, session, providerProcess, providerLosses
+        case lastDisconnectError, peers, counters, enabled, generation, newerConfigurationWaiting, notInForce, stage,
+            reason, failure, publicKey
         case listenPort, addresses, routes, lostRoutes, mtu, dns, notes
     }
 
@@ -73,6 +76,7 @@ extension SessionView {
         try c.encode(readAt, forKey: .readAt)
         try c.encode(session, forKey: .session)
         try c.encode(providerProcess, forKey: .providerProcess)
+        try c.encode(providerLosses, forKey: .providerLosses)
         try c.encode(lastDisconnectError, forKey: .lastDisconnectError)
         try c.encode(peers, forKey: .peers)
         try c.encode(counters, forKey: .counters)

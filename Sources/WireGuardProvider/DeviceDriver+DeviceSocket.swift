@@ -14,13 +14,14 @@ extension DeviceDriver {
             guard let peer = peers[identifier],
                 let known = core.report(of: identifier, sample: peer.watch.sample, at: clock.now)
             else { return nil }
+            let total = total(known)
             return DeviceReport.Peer(
                 publicKey: peer.publicKey,
                 presharedKey: peer.presharedKey,
                 endpoint: known.endpoint,
                 latestHandshake: known.latestHandshake.map { clock.nanoseconds(at: $0) } ?? 0,
-                receivedBytes: known.receivedBytes,
-                sentBytes: known.sentBytes,
+                receivedBytes: total.received,
+                sentBytes: total.sent,
                 persistentKeepalive: peer.persistentKeepaliveSeconds,
                 allowedIPs: prefixes[identifier] ?? []
             )

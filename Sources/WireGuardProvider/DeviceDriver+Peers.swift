@@ -39,6 +39,7 @@ extension DeviceDriver {
         outside.post([.removePeer(peer.identifier)])
         allowedIPs.removeAll(of: peer.identifier)
         peers[peer.identifier] = nil
+        carried[peer.publicKey] = nil
         step { core, _, _ in core.removePeer(peer.identifier) }
     }
 

@@ -59,6 +59,7 @@ extension DeviceDriver {
         guard let peer = peers[identifier],
             let known = core.report(of: identifier, sample: peer.watch.sample, at: clock.now)
         else { return nil }
+        let total = total(known)
         return PeerView(
             publicKey: known.publicKey.description,
             endpoint: text(of: known.endpoint),
@@ -67,14 +68,20 @@ extension DeviceDriver {
             latestHandshake: known.latestHandshake.map(clock.timestamp(at:)),
             lastHeard: known.lastHeard.map(clock.timestamp(at:)),
             verification: PeerView.Verification(known.verification),
-            receivedBytes: known.receivedBytes,
-            sentBytes: known.sentBytes,
+            receivedBytes: total.received,
+            sentBytes: total.sent,
             allowedIPs: prefixes.map(\.description),
             persistentKeepalive: peer.persistentKeepaliveSeconds == 0 ? nil : Int(peer.persistentKeepaliveSeconds),
             hasPresharedKey: peer.presharedKey != nil,
             attempts: known.attempts,
             failure: failure(of: peer, known, now: clock.now)
         )
+    }
+
+    /// Payload to and from a peer at this interface, by the providers before, too.
+    func total(_ known: PeerReport) -> (received: UInt64, sent: UInt64) {
+        guard let before = carried[known.publicKey] else { return (known.receivedBytes, known.sentBytes) }
+        return (known.receivedBytes &+ before.receivedBytes, known.sentBytes &+ before.sentBytes)
     }
 
     /// As a person reads it: with the name of the zone's interface, where there is one.

@@ -1,3 +1,4 @@
+import ControlAPI
 import LinuxSystem
 import NetworkTypes
 import WireGuardCore
@@ -11,6 +12,8 @@ final class DeviceDriver {
     var peers: [PeerIdentifier: DevicePeer] = [:]
     /// Told to the loop when a change of it is complete.
     var allowedIPs = AllowedIPs<PeerIdentifier>() { didSet { isTableStale = true } }
+    /// What an earlier provider counted of peers, for as long as they stay.
+    var carried: [PublicKey: ProviderCalls.PeerCounters] = [:]
     var isReady = false
     /// The latest label that this run has sent; nil before the first initiation.
     var sentLabel: WireGuardCore.Timestamp?

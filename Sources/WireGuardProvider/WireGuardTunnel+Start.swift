@@ -52,6 +52,9 @@ extension WireGuardTunnel {
                 plan: plan
             )
             try openDeviceSocket(descriptors[DescriptorLabel.wg], of: tunnel)
+            for (key, counters) in parameters.peerCounters ?? [:] {
+                if let key = PublicKey(key) { driver.carried[key] = counters }
+            }
             try driver.addPeers(of: plan)
             if let changes = descriptors[DescriptorLabel.changes] { restore(changes, of: tunnel, hints: hints) }
             return tunnel

@@ -252,6 +252,9 @@ import Testing
         #expect(after.notes.contains("descriptors secrets tun udp4 wg"))
         #expect(after.notes.contains("timestamp 400000006955b9000a0b0c0d"))
         #expect(after.notes.contains(#"hints {"a": "192.0.2.7:7"}"#))
+        #expect(after.notes.contains(#"counters {"a": {"receivedBytes": 1, "sentBytes": 2}}"#))
+        #expect(after.providerLosses?.count == 1)
+        #expect(after.providerLosses?.reason.contains("was ended by signal 9 (Killed)") == true)
         #expect(bench.network.calls.filter { $0 == "device" }.count == 1)
         await end(tunnel)
         #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
@@ -348,13 +351,11 @@ import Testing
     @Test func `a change that the provider doesn't get to the end of is taken back from the network too`() async throws
     {
         let bench = try Bench()
-        var configuration = try await bench.save(
-            behave: ["refuse applied once"],
-            more: ["addresses": ["192.0.2.1/32"]]
-        )
+        var configuration = try await bench.save(more: ["addresses": ["192.0.2.1/32"]])
         let tunnel = Tunnel(configuration, bench.services())
         try await start(tunnel, configuration, bench)
-        configuration = try await bench.replace(changed(configuration, ["addresses": ["192.0.2.3/32"]]))
+        let members: [String: JSONValue] = ["addresses": ["192.0.2.3/32"], "refuseApplied": true]
+        configuration = try await bench.replace(changed(configuration, members))
         let view = try await view(of: tunnel, configuration) { $0.newerConfigurationWaiting }
         #expect(view.addresses == ["192.0.2.1/32"] && view.generation == 1)
         #expect(view.notInForce?.generation == 2)

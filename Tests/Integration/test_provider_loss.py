@@ -178,6 +178,9 @@ class ProviderLoss(unittest.TestCase):
         self.assertEqual((after["session"], after["interface"], after["listenPort"]),
                          (before["session"], before["interface"], before["listenPort"]))
         self.counters_go_on(before, after)
+        losses = [(status["providerLosses"] or {"count": 0})["count"] for status in (before, after)]
+        self.assertEqual(losses[1], losses[0] + 1)
+        self.assertTrue(after["providerLosses"]["reason"])
         return lost, after
 
     def counters_go_on(self, before, after):
@@ -185,6 +188,14 @@ class ProviderLoss(unittest.TestCase):
             if key.endswith(("Bytes", "Packets", "Dropped")):
                 self.assertGreaterEqual(after["counters"][key], value, key)
         self.assertEqual(after["counters"]["since"], before["counters"]["since"])
+        transfer = dict(
+            (key, (int(received), int(sent))) for key, received, sent in
+            map(str.split, self.a.exec("wg", "show", after["interface"], "transfer").stdout.splitlines()))
+        self.assertEqual([peer["publicKey"] for peer in after["peers"]], [peer["publicKey"] for peer in before["peers"]])
+        for old, new in zip(before["peers"], after["peers"]):
+            for number, key in enumerate(("receivedBytes", "sentBytes")):
+                self.assertGreaterEqual(new[key], old[key], key)
+                self.assertGreaterEqual(transfer[new["publicKey"]][number], old[key], key)
 
     def test_each_signal_that_ends_it(self):
         for number, word in [

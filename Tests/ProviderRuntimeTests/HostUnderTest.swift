@@ -78,6 +78,7 @@ final class HostUnderTest: Sendable {
                 descriptors: descriptors,
                 listenPort: 0,
                 endpointHints: nil,
+                peerCounters: nil,
                 options: nil
             )
         )

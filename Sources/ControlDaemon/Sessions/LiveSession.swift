@@ -33,6 +33,9 @@ struct LiveSession: Sendable {
     var isInterfaceDown = false
     /// Endpoints that were authenticated, by public key: for a new provider to call at once.
     var endpoints: [String: String] = [:]
+    /// What it counted of each peer, by public key, as far as that was told: another provider at the same interface goes
+    /// on from there.
+    var peerCounters: [String: ProviderCalls.PeerCounters] = [:]
     /// Whether it was told that what a provider learns can't be kept.
     var isMemoryLossTold = false
     /// Requests of the provider's that are being answered.
@@ -57,6 +60,16 @@ struct LiveSession: Sendable {
         let peers = Set(state.peers.map(\.publicKey))
         endpoints = endpoints.filter { peers.contains($0.key) }
         for peer in state.peers where peer.lastHeard != nil { endpoints[peer.publicKey] = peer.endpoint }
+        count(state)
         return endpoints != before
+    }
+
+    /// Takes note of what a provider says that it has counted.
+    mutating func count(_ state: ProviderState) {
+        guard state.phase == .ready else { return }
+        peerCounters = [:]
+        for peer in state.peers where peer.receivedBytes > 0 || peer.sentBytes > 0 {
+            peerCounters[peer.publicKey] = .init(receivedBytes: peer.receivedBytes, sentBytes: peer.sentBytes)
+        }
     }
 }

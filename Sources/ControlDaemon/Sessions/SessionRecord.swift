@@ -39,6 +39,8 @@ struct SessionRecord: Codable, Sendable {
     var renaming: String?
     /// A newer configuration that is stored and isn't in force; nil where there is none.
     var notInForce: NotInForceView?
+    /// Providers that were lost and replaced; nil where none was.
+    var providerLosses: ProviderLossesView?
 
     struct Ending: Codable, Equatable, Sendable {
         /// Nil: it was stopped.

@@ -140,6 +140,7 @@ extension Tunnel {
             descriptors: labelled.keys.sorted(),
             listenPort: live.record.listenPort ?? 0,
             endpointHints: live.endpoints.isEmpty ? nil : live.endpoints,
+            peerCounters: live.peerCounters.isEmpty ? nil : live.peerCounters,
             options: live.options
         )
         let reply = try await connection.call(
@@ -190,6 +191,7 @@ extension Tunnel {
         live?.record.interface = name
         live?.record.network.interface = nil
         live?.record.interfaceSince = .now()
+        live?.peerCounters = [:]
         try saveRecord()
         let interface = try await services.network.makeDevice(name, owner: user)
         live?.record.network.interface = interface

@@ -53,6 +53,7 @@ extension Tunnel {
                 over: connection
             )
             silence = nil
+            if live?.provider?.identity == process { live?.count(reply.state) }
             return (reply.state, session, true)
         } catch {
             // Where it ended meanwhile, or another one took its place, that is what is so.
@@ -111,6 +112,7 @@ extension Tunnel {
         view.notInForce = record.notInForce
         view.interface = live.interface?.name
         view.providerProcess = live.provider.map { Int($0.identity.pid) }
+        view.providerLosses = record.providerLosses
         view.peers = state?.peers ?? []
         view.publicKey = state?.publicKey
         view.listenPort = state?.listenPort ?? record.listenPort

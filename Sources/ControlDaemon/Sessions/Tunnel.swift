@@ -26,6 +26,7 @@ package actor Tunnel {
     private var timerPurpose: (session: String, event: TunnelMachine.Event)?
     /// When the status became what it is; nil before the first session.
     private var since: Timestamp?
+    private var notedLosses = 0
     private var idleWaiters: [CheckedContinuation<Void, Never>] = []
     /// The configuration for a session that begins when the present one has ended; without one, that which ended.
     var nextConfiguration: Configuration?
@@ -195,6 +196,7 @@ package actor Tunnel {
     }
 
     private func carryOut(_ effects: [TunnelMachine.Effect]) {
+        noteLoss()
         tellChange()
         watchWork()
         for effect in effects {
@@ -217,6 +219,18 @@ package actor Tunnel {
             for waiter in idleWaiters { waiter.resume() }
             idleWaiters = []
         }
+    }
+
+    /// Counts a provider that was lost into the session's record, which outlives tunneld.
+    private func noteLoss() {
+        guard machine.providersLost != notedLosses else { return }
+        notedLosses = machine.providersLost
+        let count = live?.record.providerLosses?.count ?? 0
+        live?.record.providerLosses = ProviderLossesView(
+            count: count + 1,
+            time: .now(),
+            reason: machine.condition.reason ?? ""
+        )
     }
 
     private func beginBringUp(_ session: String) {

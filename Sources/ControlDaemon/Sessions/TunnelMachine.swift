@@ -85,6 +85,8 @@ package struct TunnelMachine: Sendable {
     package private(set) var phase = Phase.idle
     package private(set) var condition = Condition()
     private var losses: [Loss] = []
+    /// How many providers that were ready have been lost, over all sessions.
+    package private(set) var providersLost = 0
     private var worked = Interval.zero
     /// Since when a provider works that took the place of a lost one.
     private var workingSince: Instant?
@@ -289,6 +291,8 @@ package struct TunnelMachine: Sendable {
         losses.append(Loss(time: now, worked: worked, message: error.message))
         ownError = error.underlying ?? ownError
         guard losses.count < Self.lossLimit else { return end(session, error: gaveUp(error, now)) }
+        // Another failure to replace it is no other provider that was lost.
+        if phase != .recovering(session: session) { providersLost += 1 }
         phase = .recovering(session: session)
         interfaceProblem = nil
         condition.status = .reasserting
