@@ -40,7 +40,10 @@ extension VarlinkConnection {
                 if case .error(let error) = reply.body { throw error }
                 throw VarlinkClientError.unexpectedReply
             }
-            if !reply.continues { pending.removeFirst() }
+            if !reply.continues {
+                pending.removeFirst()
+                answered += 1
+            }
             switch call.taker {
             case .abandoned: break
             case .single(let continuation):

@@ -22,6 +22,10 @@ package actor VarlinkConnection {
     /// Why the connection has ended: a `VarlinkClientError`, or what the service said instead; nil while it lives.
     var end: (any Error)?
     var closeHandlers: [@Sendable () -> Void] = []
+    /// How many calls the service has answered.
+    package internal(set) var answered = 0
+    /// Calls that the service hasn't answered yet, also those that nobody waits for any more.
+    package var unanswered: Int { pending.count }
     var lastIdentifier: UInt64 = 0
     var timer: BootTimer?
     var buffer = [UInt8](repeating: 0, count: 16 << 10)

@@ -71,10 +71,28 @@ import Testing
         let before = try await connected(tunnel, configuration, bench)
         let witness = Witness(bench.hub)
         bench.network.packets.signal()
+        // Others ask meanwhile, and are still waiting when the change is done.
+        let asking = Task { while !Task.isCancelled { _ = await tunnel.view(of: configuration) } }
         try await change(tunnel, configuration, bench)
+        asking.cancel()
         let after = await tunnel.view(of: configuration)
         #expect(after.generation == 2 && after.notInForce == nil)
         #expect(after.providerProcess == before.providerProcess)
+        await end(tunnel)
+        #expect(try await witness.statuses(until: .disconnected) == [.disconnecting, .disconnected])
+    }
+
+    @Test func `one that is behind with its answers, and goes on giving them, isn't taken for hung`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save(behave: ["be slow with status"])
+        let tunnel = Tunnel(configuration, bench.services())
+        let before = try await connected(tunnel, configuration, bench)
+        let witness = Witness(bench.hub)
+        await withTaskGroup { group in
+            for _ in 0..<12 { group.addTask { _ = await tunnel.view(of: configuration) } }
+        }
+        try await Pause.sleep(for: .seconds(5))
+        #expect(await tunnel.view(of: configuration).providerProcess == before.providerProcess)
         await end(tunnel)
         #expect(try await witness.statuses(until: .disconnected) == [.disconnecting, .disconnected])
     }

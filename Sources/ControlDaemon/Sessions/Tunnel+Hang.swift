@@ -12,7 +12,10 @@ import VarlinkSocket
 /// Nobody asks while there is nothing to do, for asking wakes it. Where packets wait (`WorkWatch`), or a call, it is asked
 /// with Ping, which goes the whole way, through its packet loop. That is a second and twice `answerPatience` after the
 /// first packet, or a call that may take long, and `statusPatience` and `answerPatience` after another one: within 3
-/// seconds. Whoever works on a call that may take long can't answer meanwhile, and isn't taken for hung.
+/// seconds.
+///
+/// Whoever works on calls that came before the Ping can't answer it meanwhile, and isn't taken for hung: its answers go on
+/// coming, or it takes the processor's time. That may be an endless loop too, so it gets no longer than a call does.
 extension Tunnel {
     /// How long the answer to a Ping may take.
     static let answerPatience = Interval.milliseconds(700)
@@ -95,12 +98,19 @@ extension Tunnel {
     private func replaceIfHanging(pings: Int, for work: String) async {
         guard isReady, let live, let connection = live.connection, let provider = live.provider else { return }
         let limit = Instant.now() + ProviderConnection.patience
+        let calls = connection.calls
+        let (owed, first) = (await calls.unanswered, await calls.answered)
+        // A message has a connection of its own.
+        let isCalled = owed > 0 || longCalls > 0
         var unanswered = 0
         while unanswered < pings {
-            let before = provider.process.processorTime
+            let (time, answered) = (provider.process.processorTime, await calls.answered)
             if await connection.answers(within: Self.answerPatience) || Task.isCancelled { return }
-            let works = longCalls > 0 && provider.process.processorTime >= before + Self.sign
-            if !works || Instant.now() >= limit { unanswered += 1 }
+            let works = isCalled && provider.process.processorTime >= time + Self.sign
+            // Answers come in the order of the calls, so those that are owed come before the Ping's.
+            let answeredNow = await calls.answered
+            let isBehind = answered - first < owed && answeredNow > answered
+            if !isBehind, !works || Instant.now() >= limit { unanswered += 1 }
         }
         guard isReady, self.live?.provider?.identity == provider.identity, !provider.process.hasEnded else { return }
         let error = ControlError(

@@ -2,6 +2,7 @@ package import ControlAPI
 import HostNetwork
 import LinuxSystem
 import NetworkTypes
+import VarlinkSocket
 
 /// What a client sees of the tunnel, read when it is asked for.
 extension Tunnel {
@@ -10,6 +11,8 @@ extension Tunnel {
     static let statusPatience = Interval.milliseconds(1500)
     private static let shortPatience = Interval.milliseconds(250)
     private static let justNow = Interval.seconds(10)
+    /// A provider that has left so many calls unanswered gets no further question: each has its price.
+    private static let questionLimit = 8
 
     /// The state now: the provider and the kernel are asked.
     ///
@@ -46,6 +49,9 @@ extension Tunnel {
         let process = live?.provider?.identity
         let isKnownSilent = silence.map { $0.process == process && Instant.now() < $0.at + Self.justNow } ?? false
         do {
+            guard await connection.calls.unanswered < Self.questionLimit else {
+                throw ControlError(.timedOut, "The provider is behind with its answers.")
+            }
             let reply = try await ask(
                 "Status",
                 as: ProviderCalls.StatusReply.self,
