@@ -688,7 +688,11 @@ class Tracer:
         try:
             self.call(17)  # PTRACE_DETACH
         except OSError:
-            pass  # The thread is gone, and with it what held it.
+            # It was killed, and its process hasn't ended before its debugger has taken note of that.
+            try:
+                os.waitpid(self.thread, 0x40000000)
+            except ChildProcessError:
+                pass
 
 
 def busiest_thread(pid):
