@@ -2,14 +2,20 @@ import Glibc
 
 /// Small files and folders, read whole within a limit.
 package enum FileSystem {
-    /// The bytes of a file.
+    /// The bytes of a regular file; a pipe or a device in its place, which could keep the reader waiting, is an error.
     ///
     /// - Throws: the failed call's error; `EFBIG` where the file holds more than `limit` bytes.
     package static func contents(ofFile path: String, limit: Int) throws(SystemError) -> [UInt8] {
         let file = OwnedDescriptor(
-            adopting: try check("open") { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY) }
+            adopting: try check("open") { unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) }
         )
-        return try contents(of: file, limit: limit)
+        var status = stat()
+        try check("fstat") { unsafe fstat(file.raw, &status) }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: return try contents(of: file, limit: limit)
+        case S_IFDIR: throw SystemError(EISDIR, in: "read")
+        default: throw SystemError(EINVAL, in: "open, which found no regular file")
+        }
     }
 
     /// What an open file or pipe has left to read.
@@ -44,7 +50,7 @@ package enum FileSystem {
 
     /// The same as the bytes that the file system has.
     package static func rawNames(inFolder path: String) throws(SystemError) -> [[UInt8]] {
-        guard let folder = unsafe opendir(path) else { throw SystemError(errno, in: "opendir") }
+        guard let folder = unsafe opendir(path) else { throw SystemError(errno, call: "opendir(\(path))") }
         defer { unsafe closedir(folder) }
         let dot = UInt8(ascii: ".")
         var names: [[UInt8]] = []
