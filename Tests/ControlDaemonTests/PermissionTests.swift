@@ -99,6 +99,15 @@ import Testing
         )
     }
 
+    @Test func `what is another user's is root's alone to touch, whatever polkit would say`() async {
+        let asked = Permission(allowsAllUsers: true, authority: Authority { _, _, _ in .yes })
+        for action in [Permission.Action.control, .change] {
+            let error = await refusal(action, members, guest, asked)
+            #expect(error?.name == .permissionDenied)
+            #expect(error?.reason == "The configuration is user 1000's, and only root may touch it.")
+        }
+    }
+
     private func refusal(
         _ action: Permission.Action,
         _ owner: Configuration.Owner,

@@ -49,6 +49,10 @@ package struct Permission: Sendable {
         if action == .reveal, !isOwn {
             throw denied(what, "Only root may read secrets that aren't one's own.", Self.asRoot)
         }
+        // The permissions are about one's own and the system's.
+        guard isOwn || owner.user == 0 else {
+            throw denied(what, "The \(thing) is user \(owner.user)'s, and only root may touch it.", Self.asRoot)
+        }
         let right = Self.right(action, isOwn: isOwn)
         switch await authority.ask(right, caller, action == .reveal) {
         case .yes: return
