@@ -15,7 +15,7 @@ package struct HostKeys: Sendable {
     /// What new items are sealed under; nil where there is a problem.
     let sealing: HostKey?
     private let others: [HostKey]
-    /// Why nothing can be sealed, in one sentence.
+    /// Why nothing can be sealed, as the rest of a sentence.
     package let problem: String?
 
     /// Reads the keys; makes the file, durably, where there is neither.
@@ -35,7 +35,7 @@ package struct HostKeys: Sendable {
                 return HostKeys(
                     sealing: nil,
                     others: [kept.key].compactMap(\.self),
-                    problem: "The credential \(credentialName) can't be used: \(fault)."
+                    problem: "the credential \(credentialName) can't be used: \(fault)"
                 )
             case .absent: break
             }
@@ -43,12 +43,12 @@ package struct HostKeys: Sendable {
         switch kept {
         case .key(let key): return HostKeys(sealing: key, others: [], problem: nil)
         case .fault(let fault):
-            return HostKeys(sealing: nil, others: [], problem: "The host key \(path) can't be used: \(fault).")
+            return HostKeys(sealing: nil, others: [], problem: "the host key \(path) can't be used: \(fault)")
         case .absent:
             do throws(SystemError) {
                 return HostKeys(sealing: try make(path), others: [], problem: nil)
             } catch {
-                return HostKeys(sealing: nil, others: [], problem: "The host key \(path) can't be made: \(error).")
+                return HostKeys(sealing: nil, others: [], problem: "the host key \(path) can't be made: \(error)")
             }
         }
     }

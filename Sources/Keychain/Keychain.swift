@@ -31,7 +31,7 @@ package struct Keychain: Sendable {
         }
     }
 
-    /// Why no secret can be kept, or nil.
+    /// Why no secret can be kept, as the rest of a sentence, or nil.
     package var problem: String? { keys.problem }
 
     /// Keeps a secret; durable once this has returned.
@@ -192,7 +192,7 @@ package struct Keychain: Sendable {
         guard secret.count <= ItemHeader.secretLimit else {
             throw .secretTooLong(label: header.label, limit: ItemHeader.secretLimit)
         }
-        guard let key = keys.sealing else { throw .locked(keys.problem ?? "There is no host key.") }
+        guard let key = keys.sealing else { throw .locked(keys.problem ?? "there is no host key") }
         let head = ItemFile.head(header, secretCount: secret.count, sealedUnder: key.fingerprint)
         return head + key.seal(secret.bytes, additional: head + reference.name.utf8)
     }

@@ -45,9 +45,11 @@ extension KeychainError: CustomStringConvertible {
     /// What a person can do so that the secret can be had again.
     package var remedy: String {
         switch self {
-        case .sealedUnderAnotherKey, .locked:
-            "Put the former host key back (the credential \(HostKeys.credentialName), or \(HostKeys.fileName) in the "
-                + "state directory) and restart tunneld, or give the secret anew: tunnelctl keychain replace REFERENCE."
+        case .sealedUnderAnotherKey:
+            "\(Self.formerKey) and restart tunneld, or give the secret anew: tunnelctl keychain replace REFERENCE."
+        case .locked:
+            "\(Self.formerKey) and restart tunneld. Where there is none any more, move the unusable one away: tunneld "
+                + "makes a key at its start, and the secrets have to be given anew."
         case .unreadable(_, let error): error.fileRemedy("the item's file")
         case .notFound, .damaged:
             "Put its file back from a backup, or give the secret anew: import the configuration with --replace, or "
@@ -57,6 +59,10 @@ extension KeychainError: CustomStringConvertible {
         case .system(let error): error.fileRemedy("tunneld's keychain")
         }
     }
+
+    private static let formerKey =
+        "Put the former host key back (the credential \(HostKeys.credentialName), or \(HostKeys.fileName) in the state "
+        + "directory)"
 
     /// Whether nothing says that there is no such item: it may be had again.
     package var mayPass: Bool {

@@ -7,4 +7,14 @@ import Testing
         let error = ControlError(.timedOut, "It hung.", reason: "Nobody answered.", remedy: "Try again.", field: "x")
         #expect("\(error)" == "It hung. Nobody answered. Try again.")
     }
+
+    @Test func `a sentence begins with a capital letter and ends once`() {
+        for (text, sentence) in [
+            ("the disk is full", "The disk is full."), ("It is.", "It is."), ("really?", "Really?"),
+            ("`x` is", "`x` is."),
+            ("write `x`", "Write `x`."), ("", ""),
+        ] {
+            #expect(ControlError.sentence(text) == sentence)
+        }
+    }
 }

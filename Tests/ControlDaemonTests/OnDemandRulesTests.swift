@@ -71,6 +71,22 @@ import Testing
         }
     }
 
+    @Test(
+        arguments: [
+            ["action": "YAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="],
+            ["action": "connect", "YAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk=": true],
+            ["action": "connect", "interfaceTypeMatch": "YAnz5TF+lXXJte14tji3zlMNq+hd2rYUIgJBgB3fBmk="],
+        ] as [JSONValue]
+    )
+    func `nothing of a key in a wrong place is shown`(rule: JSONValue) {
+        #expect {
+            try OnDemandRules.check([rule])
+        } throws: { error in
+            let text = "\(error) \((error as? ControlError)?.field ?? "")"
+            return !text.contains("YAnz5TF+") && text.contains("44 bytes")
+        }
+    }
+
     @Test func `the place of a wrong rule among good ones is told, and their number is bounded`() {
         #expect { try OnDemandRules.check([["action": "connect"], "x"]) } throws: {
             ($0 as? ControlError)?.field == "onDemand.rules[1]"

@@ -100,7 +100,7 @@ import TunnelCrypto
         let broken = [UInt8](repeating: 1, count: size)
         try AtomicFile.write(broken, to: hostKey, mode: 0o600)
         let keychain = try openKeychain(in: temporary)
-        let problem = "The host key \(hostKey) can't be used: it has \(size) bytes, not 32."
+        let problem = "the host key \(hostKey) can't be used: it has \(size) bytes, not 32"
         #expect(keychain.problem == problem)
         #expect(error { _ = try keychain.secret(of: reference, ownedBy: nil) } == .locked(problem))
         #expect(error { _ = try keychain.add(secret("sheep"), as: header) } == .locked(problem))
@@ -132,7 +132,7 @@ import TunnelCrypto
         let credentials = TemporaryFolder()
         try AtomicFile.write([1, 2, 3], to: "\(credentials.path)/tunneld.host-key", mode: 0o400)
         let keychain = try openKeychain(in: temporary, credentials: credentials.path)
-        #expect(keychain.problem == "The credential tunneld.host-key can't be used: it has 3 bytes, not 32.")
+        #expect(keychain.problem == "the credential tunneld.host-key can't be used: it has 3 bytes, not 32")
         #expect(throws: KeychainError.self) { _ = try keychain.add(secret("wolf"), as: header) }
         #expect(mode(hostKey) == 0)
     }

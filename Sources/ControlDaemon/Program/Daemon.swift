@@ -247,7 +247,7 @@ package final class Daemon: Sendable {
         let (sealed, incidents) = keychain.sealAll()
         if sealed > 0 { log.notice("Sealed \(sealed) keychain items under this machine's host key.") }
         guard let problem = keychain.problem else { return (keychain, incidents) }
-        return (keychain, ["The keychain is locked, so secrets can be neither read nor kept. \(problem)"])
+        return (keychain, ["The keychain is locked, so secrets can be neither read nor kept: \(problem)."])
     }
 
     private static func launcher(

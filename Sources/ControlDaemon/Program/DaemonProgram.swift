@@ -82,8 +82,8 @@ package enum DaemonProgram {
 
     /// What failed, why, and what to do, a line each; then the end.
     private static func fail(_ error: ControlError) -> Never {
-        let lines = [error.message, error.reason, error.remedy].compactMap(\.self)
-        Logger.process.error(lines.joined(separator: " "))
+        let sentences = [error.message, error.reason, error.remedy].compactMap(\.self)
+        Logger.process.error(sentences.map { $0.hasSuffix(".") ? $0 : $0 + "." }.joined(separator: " "))
         exit(1)
     }
 

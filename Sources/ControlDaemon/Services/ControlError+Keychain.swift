@@ -30,8 +30,5 @@ extension ControlError {
 
 extension KeychainError {
     /// The description as a sentence.
-    var sentence: String {
-        let text = description
-        return text.prefix(1).uppercased() + text.dropFirst() + "."
-    }
+    var sentence: String { ControlError.sentence(description) }
 }

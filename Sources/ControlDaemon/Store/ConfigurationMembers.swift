@@ -10,7 +10,6 @@ enum ConfigurationMembers {
         let nearest: String?
     }
 
-    private static let longestShown = 30
     private static let own = names(Configuration.CodingKeys.self)
     private static let parts = [
         ("owner", names(Configuration.Owner.CodingKeys.self)),
@@ -30,10 +29,7 @@ enum ConfigurationMembers {
     private static func unknown(in object: JSONValue, _ path: String, among names: [String]) -> Unknown? {
         guard let name = object.object?.keys.sorted().first(where: { !names.contains($0) }) else { return nil }
         let nearest = NearestName.find(name, among: names)
-        // A long word may be a key that stands in the wrong place.
-        let isShown = nearest != nil || name.utf8.count <= longestShown
-        let shown = isShown ? name : "a member with a name of \(name.utf8.count) bytes"
-        return Unknown(field: path + shown, nearest: nearest)
+        return Unknown(field: path + (nearest == nil ? ControlError.named(name) : name), nearest: nearest)
     }
 
     private static func names<Keys: CodingKey & CaseIterable>(_ keys: Keys.Type) -> [String] {

@@ -84,7 +84,7 @@ enum OnDemandRules {
         }
         for key in members.keys.sorted() where !keys.contains(key) {
             throw ControlError.invalid(
-                "\(path).\(ControlError.shown(key))",
+                "\(path).\(ControlError.named(key))",
                 "No such key is known.",
                 "Known are \(keys.joined(separator: ", "))."
             )
@@ -103,7 +103,7 @@ enum OnDemandRules {
             throw ControlError.invalid(path, "It is \(value.kind).", wanted)
         }
         guard words.contains(text) else {
-            throw ControlError.invalid(path, "It is `\(ControlError.shown(text))`.", wanted)
+            throw ControlError.invalid(path, "It is \(ControlError.quoted(text)).", wanted)
         }
         return text
     }
