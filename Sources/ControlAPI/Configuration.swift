@@ -103,9 +103,9 @@ extension Configuration {
     /// Keys that may be left out take the values of a new configuration; `name` and `type` may not.
     package init(from decoder: any Decoder) throws {
         let c = try decoder.container(keyedBy: CodingKeys.self)
-        version = try c.decodeIfPresent(Int.self, forKey: .version) ?? 1
+        version = try c.wholeNumber(Int.self, forKey: .version) ?? 1
         identifier = try c.decodeIfPresent(String.self, forKey: .identifier) ?? ""
-        generation = try c.decodeIfPresent(Int.self, forKey: .generation) ?? 0
+        generation = try c.wholeNumber(Int.self, forKey: .generation) ?? 0
         name = try c.decode(String.self, forKey: .name)
         owner = try c.decodeIfPresent(Owner.self, forKey: .owner) ?? Owner(user: 0)
         type = try c.decode(Kind.self, forKey: .type)
@@ -122,6 +122,21 @@ extension Configuration {
         disconnectOnSleep = try c.decodeIfPresent(Bool.self, forKey: .disconnectOnSleep) ?? false
         onDemand = try c.decodeIfPresent(OnDemand.self, forKey: .onDemand) ?? OnDemand(enabled: false, rules: [])
         provider = try c.decodeIfPresent(Provider.self, forKey: .provider)
+    }
+}
+
+extension Configuration.Owner {
+    package init(from decoder: any Decoder) throws {
+        let c = try decoder.container(keyedBy: CodingKeys.self)
+        guard let user = try c.wholeNumber(UInt32.self, forKey: .user) else {
+            throw DecodingError.keyNotFound(
+                CodingKeys.user,
+                DecodingError.Context(codingPath: c.codingPath, debugDescription: "no user")
+            )
+        }
+        self.user = user
+        application = try c.decodeIfPresent(String.self, forKey: .application)
+        profile = try c.decodeIfPresent(String.self, forKey: .profile)
     }
 }
 

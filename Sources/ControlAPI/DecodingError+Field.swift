@@ -22,6 +22,9 @@ extension DecodingError {
         case .keyNotFound: "It is missing."
         case .valueNotFound: "It is null."
         case .typeMismatch(let type, _): "It has the wrong type; expected is \(Self.name(of: type))."
+        case .dataCorrupted(let context):
+            (context.underlyingError as? NumberOutOfRange).map { ControlError.sentence("\($0)") }
+                ?? "It isn't what it should be."
         default: "It isn't what it should be."
         }
     }
@@ -33,6 +36,7 @@ extension DecodingError {
         case is Bool.Type: "true or false"
         case is String.Type: "a text"
         case is any BinaryInteger.Type: "a whole number"
+        case is [String: Any].Type: "an object"
         case is any Collection.Type: "an array"
         default: "an object"
         }
