@@ -48,6 +48,14 @@ struct JSONEditForm: EditForm {
                 remedy: "It begins with { and ends with }."
             )
         }
+        if let twice = DuplicateMember.find(in: Array(json.utf8)) {
+            throw ControlError(
+                .configurationInvalid,
+                "\"\(twice)\" stands there twice.",
+                remedy: "Keep the one that you mean.",
+                field: twice
+            )
+        }
         if let unknown = ConfigurationShape.unknownKey(in: .object(members)) {
             throw ControlError(
                 .configurationInvalid,

@@ -118,6 +118,23 @@ import Testing
         try await end(fake)
     }
 
+    @Test func `a key that stands there twice is told, for one of them would count for nothing`() async throws {
+        let fake = try await fake()
+        let ran = try await edit(
+            fake,
+            #"sed -i 's/^{/{"startAtBoot" : true,/' "$1""#,
+            #"sed -i 's/^{"startAtBoot" : true,/{/' "$1""#
+        )
+        #expect(ran.code == .done, "\(ran.errors)")
+        let again = try shown(2)
+        #expect(
+            again.contains("#! \"startAtBoot\" stands there twice.\n#! at: startAtBoot\n#! do: Keep the one"),
+            "\(again)"
+        )
+        #expect(fake.update { $0.saves }.isEmpty)
+        try await end(fake)
+    }
+
     @Test func `what tunneld refuses and the person gives up stays in its file`() async throws {
         let fake = try await fake()
         fake.update {
