@@ -50,12 +50,14 @@ struct RestoreCommand {
 
     func run() async throws -> ExitCode {
         let found = try await context.findHistory()
-        let saved = try await context.daemon.restore(found.identifier, generation: generation, loaded: found.generation)
+        let present =
+            found.lost == nil ? try await context.daemon.load(found.identifier).generation : Int?.none
+        let saved = try await context.daemon.restore(found.identifier, generation: generation, loaded: present)
         if context.console.json {
             try context.console.print(json: saved)
         } else {
             let head: StyledText =
-                saved.generation == found.generation
+                saved.generation == present
                 ? "\(found.name, .bold) is so already (generation \(saved.generation))."
                 : "Generation \(generation) of \(found.name, .bold) is restored, as generation \(saved.generation)."
             try context.console.print([head] + saved.warnings.map { "  \("warning", .attention): \($0)" })
@@ -65,10 +67,10 @@ struct RestoreCommand {
 }
 
 extension CommandContext {
-    /// The configuration that the first word means, also one that is lost.
-    ///
-    /// - Returns: its present generation, or nil for a lost one.
-    func findHistory() async throws -> (identifier: String, name: String, generation: Int?) {
+    /// The configuration that the first word means, also one that is lost: then with what is known of it.
+    func findHistory(
+        prefixes: Bool = true
+    ) async throws -> (identifier: String, name: String, lost: ConfigurationsCalls.Lost?) {
         let present = try await daemon.list()
         let lost = try await daemon.lost()
         let own = getuid()
@@ -76,10 +78,7 @@ extension CommandContext {
         let candidates = known.map {
             NameMatch.Candidate(identifier: $0, name: $1, isOwn: $2.user == own, owner: $2.text)
         }
-        let found = try NameMatch.find(invocation.operand(0), among: candidates, prefixes: true)
-        guard present.contains(where: { $0.identifier == found.identifier }) else {
-            return (found.identifier, found.name, nil)
-        }
-        return (found.identifier, found.name, try await daemon.load(found.identifier).generation)
+        let found = try NameMatch.find(invocation.operand(0), among: candidates, prefixes: prefixes)
+        return (found.identifier, found.name, lost.first { $0.identifier == found.identifier })
     }
 }

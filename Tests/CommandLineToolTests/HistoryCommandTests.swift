@@ -58,6 +58,15 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `a lost configuration is removed by its whole name`() async throws {
+        let fake = try await fake(lost: true)
+        #expect(await Ran.tunnelctl("remove", "hom", socket: fake.socket).code == .noSuchConfiguration)
+        let ran = await Ran.tunnelctl("remove", "home", socket: fake.socket)
+        #expect(ran.output == "home was lost; what was kept of it is removed, with its secrets.\n", "\(ran.errors)")
+        #expect(fake.update { $0.removals } == [Samples.home] && fake.update { $0.removedGenerations } == [2])
+        await fake.stop()
+    }
+
     @Test func `a restore says which generation it knows, and what it came to`() async throws {
         let fake = try await fake()
         let ran = await Ran.tunnelctl("restore", "home", "1", socket: fake.socket)

@@ -17,6 +17,7 @@ final class Bench: Sendable {
     let directories: DaemonDirectories
     let network: FakeNetwork
     let hub = EventHub()
+    let incidents = Incidents()
     let keychain: Keychain
     let store: ConfigurationStore
     let catalogue: ProviderCatalogue
@@ -44,7 +45,7 @@ final class Bench: Sendable {
             keys: HostKeys.load(credentials: nil, state: directories.state)
         )
         let contents = try StoreContents.load(directories, keychain)
-        store = ConfigurationStore(directories, keychain: keychain, contents: contents)
+        store = ConfigurationStore(directories, keychain: keychain, contents: contents, incidents: incidents)
         catalogue = ProviderCatalogue(folders: [], programs: path + "/programs")
         launcher = try SpawnLauncher(folder: directories.providers)
     }

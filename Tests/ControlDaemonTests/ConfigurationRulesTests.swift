@@ -138,6 +138,20 @@ import Testing
         if let nearest { #expect(error?.remedy == "Did you mean \(nearest)?") }
     }
 
+    @Test(arguments: [["$data": "c2VjcmV0"], [1, 2], 7, true] as [JSONValue])
+    func `a password that isn't a reference is told as such, whatever it is`(password: JSONValue) {
+        let document: JSONValue = ["type": "provider", "passwordReference": password]
+        let error = fault { () throws(ControlError) in try ConfigurationRules.checkDocument(document) }
+        #expect(error?.name == .configurationInvalid && error?.field == "passwordReference")
+        #expect(error?.reason?.contains("a secret itself is never kept in a configuration") == true)
+    }
+
+    @Test func `the type is judged before a document is read`() throws {
+        let error = fault { () throws(ControlError) in try ConfigurationRules.checkDocument(["type": "L2TP/IPsec"]) }
+        #expect(error?.field == "type" && error?.remedy?.hasPrefix("L2TP is obsolete.") == true)
+        try ConfigurationRules.checkDocument(["type": "provider", "passwordReference": .null])
+    }
+
     @Test func `every member that is written is known`() throws {
         var whole = good
         whole.owner = .init(user: 1, application: "a", profile: "p")
@@ -256,6 +270,10 @@ import Testing
         let missing = KeychainError.notFound(reference: owned)
         let known = Set([reference].compactMap(\.self))
         #expect(fault(["privateKeyReference": .string(owned)], [], known: known, lookUp: missing) != nil)
+        // Switched off, the configuration needs none; but what it didn't have it doesn't get either.
+        let off = fault(["privateKeyReference": .string(owned)], [], known: known, isEnabled: false, lookUp: missing)
+        #expect(off == nil)
+        #expect(fault(["privateKeyReference": .string(owned)], [], isEnabled: false, lookUp: missing) != nil)
     }
 
     @Test func `secrets and their descriptions must fit each other and the configuration`() {
@@ -271,6 +289,7 @@ import Testing
         labels: Set<String>? = nil,
         owner: UInt32 = 1000,
         known: Set<ItemReference> = [],
+        isEnabled: Bool = true,
         lookUp failure: KeychainError? = nil
     ) -> ControlError? {
         let it = configuration(content)
@@ -280,7 +299,8 @@ import Testing
                 secrets: secrets.map { .init(placeholder: $0, kind: .privateKey) },
                 labels: labels ?? Set(secrets),
                 others: StoreContents.references(in: it),
-                known: known
+                known: known,
+                isEnabled: isEnabled
             ) { (reference) throws(KeychainError) in
                 if let failure { throw failure }
                 guard reference.description == owned, owner == 1000 else {

@@ -135,9 +135,31 @@ import Testing
         #expect(try FileSystem.names(inFolder: bench.directories.pending).isEmpty)
     }
 
+    @Test func `an identity that can't be opened is told by the save, and nothing is kept`() async throws {
+        let label = "new:key"
+        let draft = ConfigurationStore.Draft(
+            configuration: Configuration(
+                name: "home",
+                owner: .init(user: 0),
+                provider: .init(identifier: "org.tunneld.fake", configuration: ["keyReference": .string(label)])
+            ),
+            generation: 0,
+            secrets: [.init(placeholder: label, kind: .identity)],
+            bundle: try PendingSecrets(
+                readingBundle: Bench.bundle([label: "no PKCS#12", KeychainCalls.passwordLabel(of: label): "wolf"])
+            ),
+            places: SecretPlaces(keys: Bench.secretKeys)
+        )
+        await expect(throws: Named(.configurationInvalid)) { try await bench.store.save(draft) }
+        #expect(try bench.keychain.references().isEmpty)
+        for folder in [bench.directories.configurations, bench.directories.pending] {
+            #expect(try FileSystem.names(inFolder: folder).isEmpty)
+        }
+    }
+
     // MARK: What a store finds at its start
 
-    @Test(arguments: ["{", "[]", "", #"{"version": 1}"#])
+    @Test(arguments: ["{", "[]", "", #"{"version": 1}"#, #"{"name": "a", "type": "provider", "name": "b"}"#])
     func `a damaged file is set aside and reported, and everything else goes on`(text: String) async throws {
         let good = try await bench.save()
         let name = "11111111-1111-1111-1111-111111111111"
@@ -154,14 +176,14 @@ import Testing
         (#""version" : 1"#, #""version" : 2"#, "its version is 2, and this tunneld reads 1"),
         (
             #""version" : 1"#, #""version" : 1, "killSwitch" : true"#,
-            "killSwitch: This version of tunneld knows no such"
+            "killSwitch: This version of tunneld knows no such member."
         ),
         (
             #""type" : "provider""#, #""type" : "ikev2""#,
             "type: `ikev2` isn't supported."
         ),
     ])
-    func `a file of another version stays as it is, unused and told`(
+    func `a file of another version is set aside as it is and told, and the last good generation can be had`(
         old: String,
         new: String,
         reason: String
@@ -173,8 +195,12 @@ import Testing
         try AtomicFile.write(newer, to: path, mode: 0o600)
         let contents = try StoreContents.load(bench.directories, bench.keychain)
         #expect(contents.configurations.isEmpty)
-        #expect(contents.incidents.contains { $0.contains("stays as it is, unused: \(reason)") })
-        #expect(try FileSystem.contents(ofFile: path, limit: 1 << 20) == newer)
+        #expect(contents.incidents.contains { $0.contains("can't be used by this tunneld: \(reason)") })
+        #expect(!contents.incidents.contains { $0.contains("..") })
+        let aside = try #require(try FileSystem.names(inFolder: bench.directories.damaged).first)
+        #expect(try FileSystem.contents(ofFile: "\(bench.directories.damaged)/\(aside)", limit: 1 << 20) == newer)
+        #expect(unsafe access(path, F_OK) != 0)
+        #expect(contents.lost[saved.identifier]?.last == saved)
         #expect(try bench.keychain.references() == StoreContents.references(in: saved))
     }
 
@@ -195,6 +221,17 @@ import Testing
         // Its secrets stay: it can be restored.
         #expect(contents.lost[saved.identifier]?.last == saved && contents.orphans.isEmpty)
         #expect(try bench.keychain.references() == StoreContents.references(in: saved))
+    }
+
+    @Test func `what is in the way among a crash's leftovers is told and holds up nothing`() async throws {
+        let saved = try await bench.save()
+        let pending = bench.directories.pending
+        try makeFolder("\(pending)/x.items", mode: 0o700)
+        _ = unsafe mkfifo("\(pending)/y.items", 0o600)
+        _ = unsafe mkfifo("\(pending)/\(saved.identifier).json", 0o600)
+        let contents = try StoreContents.load(bench.directories, bench.keychain)
+        #expect(contents.configurations == [saved.identifier: saved])
+        #expect(contents.incidents.count == 2 && contents.incidents.allSatisfy { $0.contains("can't be finished") })
     }
 
     @Test func `what a crash left of a write is removed`() async throws {

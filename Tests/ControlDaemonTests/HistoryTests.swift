@@ -59,7 +59,7 @@ import Testing
         let contents = try StoreContents.load(bench.directories, bench.keychain)
         #expect(contents.configurations == [other.identifier: other] && contents.orphans.isEmpty)
         #expect(contents.lost[good.identifier]?.last == good)
-        #expect(contents.lost[good.identifier]?.reason.hasPrefix("Its file was damaged and was set aside as") == true)
+        #expect(contents.lost[good.identifier]?.reason.hasPrefix("Its file can't be used and was set aside as") == true)
         #expect(
             contents.incidents.contains {
                 $0.contains("configuration home is lost") && $0.contains("tunnelctl restore \(good.identifier) 1")
@@ -98,6 +98,23 @@ import Testing
         #expect(try FileSystem.names(inFolder: bench.directories.damaged).count == 5)
     }
 
+    @Test(arguments: [true, false])
+    func `a lost configuration can be removed for good, and a file of it is set aside`(hasFile: Bool) async throws {
+        let good = try await bench.save()
+        let other = try await bench.save("other")
+        _ = unsafe unlink(file(good))
+        let contents = try StoreContents.load(bench.directories, bench.keychain)
+        let store = ConfigurationStore(bench.directories, keychain: bench.keychain, contents: contents)
+        if hasFile { try AtomicFile.write([7], to: file(good), mode: 0o600) }
+        await expect(throws: Named(.configurationStale)) { try await store.remove(good.identifier, generation: 9) }
+        try await store.remove(good.identifier, generation: 1)
+        #expect(await store.lostConfigurations().isEmpty)
+        #expect(try bench.keychain.references() == StoreContents.references(in: other))
+        #expect(try FileSystem.names(inFolder: bench.directories.damaged).count == (hasFile ? 1 : 0))
+        let again = try StoreContents.load(bench.directories, bench.keychain)
+        #expect(again.lost.isEmpty && again.incidents.isEmpty && again.configurations.count == 1)
+    }
+
     @Test func `a damaged earlier generation is told and refused, and the others can be had`() async throws {
         var configuration = try await bench.save()
         configuration.username = "eva"
@@ -111,7 +128,37 @@ import Testing
         }
     }
 
+    @Test(arguments: [true, false])
+    func `a damaged copy of the present generation is set aside, and the file itself stays in force`(
+        hasOlder: Bool
+    ) async throws {
+        var configuration = try await bench.save()
+        if hasOlder {
+            configuration.username = "eva"
+            configuration = try await bench.replace(configuration)
+        }
+        let copy = "\(bench.directories.history)/\(configuration.identifier)/\(configuration.generation).json"
+        try AtomicFile.write(Array("{".utf8), to: copy, mode: 0o600)
+        let contents = try StoreContents.load(bench.directories, bench.keychain)
+        #expect(contents.configurations == [configuration.identifier: configuration])
+        #expect(contents.edited.isEmpty && contents.lost.isEmpty && contents.orphans.isEmpty)
+        let aside = try #require(try FileSystem.names(inFolder: bench.directories.damaged).first)
+        #expect(try FileSystem.contents(ofFile: "\(bench.directories.damaged)/\(aside)", limit: 9) == Array("{".utf8))
+        #expect(aside.hasPrefix("\(configuration.identifier)-\(configuration.generation)."))
+        #expect(contents.incidents.count == 1 && contents.incidents[0].contains(aside))
+        // It is whole again for the next start.
+        #expect(try StoreContents.load(bench.directories, bench.keychain).incidents.isEmpty)
+        #expect(await bench.store.generations(of: configuration.identifier).allSatisfy { $0.fault == nil })
+    }
+
     // MARK: Changed while no tunneld ran
+
+    @Test func `a file that nothing earlier vouches for is judged before it is taken`() async throws {
+        let saved = try await bench.save()
+        try FolderRemoval.remove("\(bench.directories.history)/\(saved.identifier)")
+        let contents = try StoreContents.load(bench.directories, bench.keychain)
+        #expect(contents.edited == [saved.identifier] && contents.configurations.isEmpty && contents.lost.isEmpty)
+    }
 
     @Test func `a file that was changed meanwhile is noticed, and one that only looks so is not`() async throws {
         let changed = try await bench.save("changed")
@@ -151,6 +198,21 @@ import Testing
         #expect(await bench.store.configuration(second.identifier)?.enabled == false)
         #expect(await bench.store.configuration(plain.identifier) == plain)
         #expect(await bench.store.configuration(others.identifier) == others)
+    }
+
+    @Test func `one whose secret is gone can be switched off, by hand and by another exclusive one`() async throws {
+        var first = try await bench.save("first")
+        first.exclusive = true
+        first = try await bench.replace(first)
+        try bench.keychain.remove(StoreContents.references(in: first))
+        _ = try await save(named: "second", exclusive: true)
+        first = try #require(await bench.store.configuration(first.identifier))
+        #expect(!first.enabled)
+        #expect(bench.incidents.all.isEmpty)
+        first.username = "eva"
+        first = try await bench.replace(first)
+        first.enabled = true
+        await expect(throws: Named(.secretUnavailable)) { [first] in try await bench.replace(first) }
     }
 
     @Test func `one that takes all networks is exclusive`() async throws {

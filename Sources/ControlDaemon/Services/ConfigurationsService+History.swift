@@ -64,7 +64,8 @@ extension ConfigurationsService {
         )
     }
 
-    private func known(
+    /// A configuration that the caller may know of, also one that is lost.
+    func known(
         _ identifier: String,
         to caller: Caller
     ) async throws(ControlError) -> (last: Configuration, lost: LostConfiguration?) {

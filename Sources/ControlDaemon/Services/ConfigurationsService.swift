@@ -94,8 +94,7 @@ struct ConfigurationsService: Sendable {
     }
 
     private func decode(_ document: JSONValue) throws(ControlError) -> Configuration {
-        try Configuration.Kind.check(document["type"])
-        try ConfigurationRules.checkMembers(document)
+        try ConfigurationRules.checkDocument(document)
         let configuration: Configuration
         do {
             configuration = try document.decoded()
@@ -134,6 +133,13 @@ struct ConfigurationsService: Sendable {
         _ warnings: inout [String]
     ) async throws(ControlError) -> ProviderDescriptor? {
         guard let provider = configuration.provider else { return nil }
+        guard !provider.identifier.isEmpty else {
+            throw .invalid(
+                "provider.identifier",
+                "It is empty.",
+                "It should hold a provider's identifier, such as org.tunneld.wireguard."
+            )
+        }
         do throws(ControlError) {
             return try await catalogue.descriptor(provider.identifier)
         } catch {
@@ -167,7 +173,7 @@ struct ConfigurationsService: Sendable {
         _ request: VarlinkRequest
     ) async throws -> NoParameters {
         let caller = Caller(request.caller)
-        let configuration = try await visible(parameters.identifier, to: caller)
+        let (configuration, _) = try await known(parameters.identifier, to: caller)
         try await permission.check(.change, on: configuration.owner, by: caller, "remove \(configuration.name)")
         if let generation = parameters.generation, generation != configuration.generation {
             // A stale removal stops nothing.

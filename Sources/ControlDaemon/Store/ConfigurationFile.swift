@@ -13,9 +13,9 @@ package struct ConfigurationFile {
     package enum Fault: Error, Sendable, CustomStringConvertible {
         /// It may come back, so it stays where it is.
         case unreadable(SystemError)
-        /// Another version may use it, so it stays where it is.
+        /// It is set aside: whole, but not as this version reads it.
         case foreign(String)
-        /// Nobody can use it, so it is set aside.
+        /// It is set aside: nobody can use it.
         case damaged(String)
 
         package var description: String {
@@ -65,17 +65,20 @@ package struct ConfigurationFile {
     package static func decode(_ bytes: [UInt8], identifier: String) throws(Fault) -> Configuration {
         do {
             let document = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
+            if let twice = DuplicateMember.find(in: bytes) { throw Fault.damaged("\(twice) stands there twice") }
+            guard document["name"] != nil, document["type"] != nil else {
+                throw Fault.damaged("it is no JSON object with a name and a type")
+            }
             if let version = document["version"]?.integer, version > ConfigurationRules.version {
                 throw Fault.foreign("its version is \(version), and this tunneld reads \(ConfigurationRules.version)")
             }
-            try ConfigurationRules.checkMembers(document)
+            try ConfigurationRules.checkDocument(document)
             var configuration = try document.decoded(as: Configuration.self)
             try ConfigurationRules.check(configuration)
             guard !configuration.name.isEmpty else { throw Fault.damaged("its name is empty") }
             if configuration.identifier.isEmpty { configuration.identifier = identifier }
-            guard configuration.identifier == identifier, isIdentifier(identifier) else {
-                throw Fault.damaged("its identifier isn't its name")
-            }
+            guard isIdentifier(identifier) else { throw Fault.damaged(unusableName) }
+            guard configuration.identifier == identifier else { throw Fault.damaged("its identifier isn't its name") }
             return configuration
         } catch let error as ControlError {
             throw .foreign("\(error.field ?? "a field"): \(error.reason ?? error.message)")
@@ -87,6 +90,9 @@ package struct ConfigurationFile {
             throw .damaged("\(error)")
         }
     }
+
+    /// What is wrong with a file that is called otherwise.
+    static let unusableName = "its name isn't IDENTIFIER.json, with a UUID in lower case"
 
     static func isIdentifier(_ text: String) -> Bool {
         UUID(uuidString: text)?.uuidString.lowercased() == text

@@ -40,10 +40,19 @@ package enum ConfigurationRules {
         }
     }
 
-    /// Judges the members of a document.
+    /// Judges what a document holds before it is read as a configuration.
     ///
-    /// - Throws: `configurationInvalid` for one that this version doesn't know.
-    package static func checkMembers(_ document: JSONValue) throws(ControlError) {
+    /// - Throws: `configurationInvalid` for a type that isn't there, for a member that this version doesn't know, and for
+    ///   anything but a text in the place of a reference.
+    package static func checkDocument(_ document: JSONValue) throws(ControlError) {
+        try Configuration.Kind.check(document["type"])
+        try checkMembers(document)
+        if let password = document["passwordReference"], password != .null, password.string == nil {
+            throw SecretRules.notAReference("passwordReference")
+        }
+    }
+
+    static func checkMembers(_ document: JSONValue) throws(ControlError) {
         guard let unknown = ConfigurationMembers.unknown(in: document) else { return }
         throw .invalid(
             unknown.field,

@@ -84,14 +84,16 @@ extension ConfigurationStore {
         }
     }
 
-    /// Sets a file aside that a restored configuration would overwrite.
+    /// Sets a file of a lost configuration aside that restoring would overwrite, or removing erase.
     package func makeWay(for identifier: String) throws(ControlError) {
         guard lost[identifier] != nil, (try? FileStamp(of: file(identifier))) != nil else { return }
         do throws(SystemError) {
             let aside = try DamagedFiles(folder: directories.damaged).setAside(file(identifier))
-            incidents.add("The file \(file(identifier)) was set aside as \(aside), for its configuration is restored.")
+            incidents.add(
+                "The file \(file(identifier)) was set aside as \(aside), for its configuration is restored or removed."
+            )
         } catch {
-            throw Self.failed("restore the configuration", error)
+            throw Self.failed("set the file of the lost configuration aside", error)
         }
     }
 

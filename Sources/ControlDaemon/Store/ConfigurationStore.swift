@@ -134,7 +134,8 @@ package actor ConfigurationStore {
             secrets: draft.secrets,
             labels: draft.bundle.labels,
             others: StoreContents.references(in: configuration),
-            known: stored[configuration.identifier].map { StoreContents.references(in: $0) } ?? []
+            known: known(to: draft),
+            isEnabled: configuration.enabled
         ) { (reference) throws(KeychainError) in
             _ = try keychain.header(of: reference, ownedBy: configuration.owner.user)
         }
@@ -217,16 +218,18 @@ package actor ConfigurationStore {
         removeCondemned()
     }
 
-    /// Removes a configuration, with its history and the items that only it referred to; all of it or nothing.
+    /// Removes a configuration, or what was kept of a lost one, with its history and the items that only it referred to; all
+    /// of it or nothing.
     ///
     /// - Parameter generation: the one that was loaded; nil: whatever is stored.
     package func remove(_ identifier: String, generation: Int?) throws(ControlError) {
-        guard let present = stored[identifier] else { throw unknown(identifier) }
-        if let generation, generation != present.generation {
-            throw stale(present.name, stored: present.generation, given: generation)
+        guard let (last, _) = known(identifier) else { throw unknown(identifier) }
+        if let generation, generation != last.generation {
+            throw stale(last.name, stored: last.generation, given: generation)
         }
+        try makeWay(for: identifier)
         let grave = "\(directories.removed)/\(identifier)"
-        try failing("remove \(present.name)") { () throws(SystemError) in
+        try failing("remove \(last.name)") { () throws(SystemError) in
             try history.prepare(identifier)
             try AtomicFile.move(history.folder(identifier), to: grave)
             onStep(.removalNoted)
@@ -239,10 +242,12 @@ package actor ConfigurationStore {
             }
             onStep(.fileRemoved)
         }
-        stored[identifier] = nil
-        changed(Change(previous: present, current: nil))
+        lost[identifier] = nil
+        if let present = stored.removeValue(forKey: identifier) {
+            changed(Change(previous: present, current: nil))
+            items.giveUp(StoreContents.references(in: present))
+        }
         items.forget(identifier)
-        items.giveUp(StoreContents.references(in: present))
         items.condemn(HistoryFolder.references(inFolder: grave))
         removeCondemned()
         // What can't be removed now, the next start removes.
@@ -271,6 +276,13 @@ package actor ConfigurationStore {
         } catch {
             throw Self.failed(what, error)
         }
+    }
+
+    /// References whose items need not be readable just now: those of the stored configuration, and all of a file that
+    /// somebody wrote, for no failed look-up shall cost a configuration.
+    private func known(to draft: Draft) -> Set<ItemReference> {
+        let stored = stored[draft.configuration.identifier].map { StoreContents.references(in: $0) } ?? []
+        return draft.origin == .file ? stored.union(StoreContents.references(in: draft.configuration)) : stored
     }
 
     private func addItems(

@@ -6,9 +6,10 @@ struct DamagedFiles: Sendable {
 
     /// Moves a file here, under its name, the time and a number.
     ///
+    /// - Parameter name: in the place of its own.
     /// - Returns: its new path.
-    func setAside(_ path: String) throws(SystemError) -> String {
-        let name = path.split(separator: "/").last.map(String.init) ?? "file"
+    func setAside(_ path: String, as name: String? = nil) throws(SystemError) -> String {
+        let name = name ?? path.split(separator: "/").last.map(String.init) ?? "file"
         let stem =
             name.hasSuffix(ConfigurationFile.suffix) ? String(name.dropLast(ConfigurationFile.suffix.count)) : name
         let taken = Set(try FileSystem.names(inFolder: folder))
@@ -29,6 +30,6 @@ struct DamagedFiles: Sendable {
         guard let last = names.filter({ $0.hasPrefix("\(identifier).") }).max() else {
             return "Its file was removed by somebody else, or can't be read."
         }
-        return "Its file was damaged and was set aside as \(folder)/\(last)."
+        return "Its file can't be used and was set aside as \(folder)/\(last)."
     }
 }

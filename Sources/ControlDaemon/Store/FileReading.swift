@@ -42,7 +42,7 @@ struct FileReading: Sendable {
         guard let identifier = ConfigurationFile.identifier(inName: name), ConfigurationFile.isIdentifier(identifier)
         else {
             self.identifier = nil
-            found = .fault(.damaged("its name isn't IDENTIFIER.json, with a UUID in lower case"))
+            found = .fault(.damaged(ConfigurationFile.unusableName))
             isAsWritten = false
             return
         }

@@ -53,29 +53,46 @@ struct PendingSave: Sendable {
     /// - Parameters:
     ///   - stored: the configurations as their files have them.
     ///   - files: the folder of their files.
+    /// - Returns: what can't be finished, a sentence each; it stays for the next start, and holds up nothing else.
     func recover(
         _ stored: [String: Configuration],
         files: String,
         _ history: HistoryFolder,
         _ keychain: Keychain
-    ) throws(SystemError) {
+    ) throws(SystemError) -> [String] {
+        var faults: [String] = []
         for name in try FileSystem.names(inFolder: folder) {
-            let path = "\(folder)/\(name)"
-            if name.hasSuffix(Self.items) {
-                let present = stored[String(name.dropLast(Self.items.count))].map(StoreContents.references) ?? []
-                let text = String(decoding: try FileSystem.contents(ofFile: path, limit: 1 << 20), as: UTF8.self)
-                let noted = text.split(separator: "\n").compactMap { ItemReference(String($0)) }
-                // What can't be removed is reported as one that belongs to nothing.
-                try? keychain.remove(noted.filter { !present.contains($0) })
-                try AtomicFile.remove(path)
-            } else if let identifier = ConfigurationFile.identifier(inName: name), let present = stored[identifier],
-                present == (try? ConfigurationFile.read(path, identifier: identifier))
-            {
-                let stamp = try FileStamp(of: "\(files)/\(name)")
-                try history.adopt(path, identifier, present.generation, stamp)
-            } else {
-                try AtomicFile.remove(path)
+            do throws(SystemError) {
+                try recover(name, stored, files: files, history, keychain)
+            } catch {
+                faults.append("What a crash left in \(folder)/\(name) can't be finished: \(error).")
             }
+        }
+        return faults
+    }
+
+    private func recover(
+        _ name: String,
+        _ stored: [String: Configuration],
+        files: String,
+        _ history: HistoryFolder,
+        _ keychain: Keychain
+    ) throws(SystemError) {
+        let path = "\(folder)/\(name)"
+        if name.hasSuffix(Self.items) {
+            let present = stored[String(name.dropLast(Self.items.count))].map(StoreContents.references) ?? []
+            let text = String(decoding: try FileSystem.contents(ofFile: path, limit: 1 << 20), as: UTF8.self)
+            let noted = text.split(separator: "\n").compactMap { ItemReference(String($0)) }
+            // What can't be removed is reported as one that belongs to nothing.
+            try? keychain.remove(noted.filter { !present.contains($0) })
+            try AtomicFile.remove(path)
+        } else if let identifier = ConfigurationFile.identifier(inName: name), let present = stored[identifier],
+            present == (try? ConfigurationFile.read(path, identifier: identifier))
+        {
+            let stamp = try FileStamp(of: "\(files)/\(name)")
+            try history.adopt(path, identifier, present.generation, stamp)
+        } else {
+            try AtomicFile.remove(path)
         }
     }
 }

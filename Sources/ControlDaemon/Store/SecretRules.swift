@@ -10,6 +10,7 @@ package enum SecretRules {
     ///   - labels: the labels in the bundle that came with it.
     ///   - others: references that stand elsewhere in the configuration.
     ///   - known: references that the stored configuration has already: their items need not be readable just now.
+    ///   - isEnabled: whether the configuration may be started; one that is switched off needs none of the known items.
     ///   - lookUp: fails where an item can't be had by the configuration's owner.
     /// - Throws: `configurationInvalid`, `secretUnavailable`, `invalidParameter`; none shows what stands in the place.
     package static func check(
@@ -18,6 +19,7 @@ package enum SecretRules {
         labels: Set<String>,
         others: Set<ItemReference> = [],
         known: Set<ItemReference> = [],
+        isEnabled: Bool = true,
         lookUp: (ItemReference) throws(KeychainError) -> Void
     ) throws(ControlError) {
         var others = others
@@ -36,6 +38,11 @@ package enum SecretRules {
                     : "The bundle of secrets doesn't hold exactly those that the call describes."
             )
         }
+        // An item that was there and may be had again keeps nobody from changing its configuration, and not even one that
+        // is gone from switching it off.
+        let mayPass = { (reference: ItemReference, error: KeychainError) in
+            known.contains(reference) && (error.mayPass || !isEnabled)
+        }
         for place in places {
             guard case .string(let text) = place.value else { throw notAReference(place.field) }
             if placeholders.contains(text) {
@@ -43,18 +50,18 @@ package enum SecretRules {
                 continue
             }
             guard let reference = ItemReference(text) else { throw notAReference(place.field) }
-            try find(reference, at: place.field, isKnown: known.contains(reference), lookUp)
+            try find(reference, at: place.field, mayPass, lookUp)
             others.remove(reference)
         }
         for reference in others {
-            try find(reference, at: "provider.configuration", isKnown: known.contains(reference), lookUp)
+            try find(reference, at: "provider.configuration", mayPass, lookUp)
         }
         guard unused.isEmpty else {
             throw parameter("secrets", "It describes a placeholder that the configuration doesn't use.")
         }
     }
 
-    private static func notAReference(_ field: String) -> ControlError {
+    static func notAReference(_ field: String) -> ControlError {
         ControlError.invalid(
             field,
             "It doesn't hold a reference to a keychain item, and a secret itself is never kept in a configuration.",
@@ -62,17 +69,16 @@ package enum SecretRules {
         )
     }
 
-    /// An item that was there and may be had again keeps nobody from changing its configuration.
     private static func find(
         _ reference: ItemReference,
         at field: String,
-        isKnown: Bool,
+        _ mayPass: (ItemReference, KeychainError) -> Bool,
         _ lookUp: (ItemReference) throws(KeychainError) -> Void
     ) throws(ControlError) {
         do throws(KeychainError) {
             try lookUp(reference)
         } catch {
-            if isKnown, error.mayPass { return }
+            if mayPass(reference, error) { return }
             throw unavailable(field, error)
         }
     }

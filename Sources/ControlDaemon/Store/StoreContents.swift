@@ -8,8 +8,6 @@ package struct StoreContents: Sendable {
     package var configurations: [String: Configuration] = [:]
     /// What an operator should know, a sentence each.
     package var incidents: [String] = []
-    /// Those whose files another version may use.
-    private var foreign: Set<String> = []
     /// Items that no configuration refers to; kept.
     package var orphans: Set<ItemReference> = []
     /// Configurations whose file is gone or can't be used, and whose history is there.
@@ -42,7 +40,12 @@ package struct StoreContents: Sendable {
             contents.interrupted = try pending.documents()
             let names = try FileSystem.names(inFolder: directories.configurations).sorted()
             for file in FileReading.all(names, directories, history) { contents.take(file, directories, history) }
-            try pending.recover(contents.configurations, files: directories.configurations, history, keychain)
+            contents.incidents += try pending.recover(
+                contents.configurations,
+                files: directories.configurations,
+                history,
+                keychain
+            )
             try contents.finishRemovals(directories, history, keychain)
             try contents.findLost(directories, history)
         } catch {
@@ -79,33 +82,34 @@ package struct StoreContents: Sendable {
     private mutating func take(_ file: FileReading, _ directories: DaemonDirectories, _ history: HistoryFolder) {
         switch file.found {
         case .configuration(let configuration):
-            take(configuration, isAsWritten: file.isAsWritten, history)
-        case .fault(.damaged(let reason)): setAside(file.path, reason, directories)
+            take(configuration, isAsWritten: file.isAsWritten, directories, history)
+        case .fault(.damaged(let reason)): setAside(file.path, "is damaged: \(reason)", directories)
+        case .fault(.foreign(let reason)): setAside(file.path, "can't be used by this tunneld: \(reason)", directories)
         case .fault(.unreadable(let error)):
             incidents.append("The configuration file \(file.path) can't be read and stays unused: \(error).")
-        case .fault(.foreign(let reason)):
-            incidents.append(
-                "The configuration file \(file.path) stays as it is, unused: \(reason) Use the tunneld that wrote it, or "
-                    + "correct the file and start tunneld again."
-            )
-            if let identifier = file.identifier { foreign.insert(identifier) }
         }
     }
 
     /// Takes a configuration as its file has it, or as the history has it where somebody changed the file.
-    private mutating func take(_ configuration: Configuration, isAsWritten: Bool, _ history: HistoryFolder) {
+    private mutating func take(
+        _ configuration: Configuration,
+        isAsWritten: Bool,
+        _ directories: DaemonDirectories,
+        _ history: HistoryFolder
+    ) {
         let identifier = configuration.identifier
         if isAsWritten || configuration == interrupted[identifier] {
             configurations[identifier] = configuration
             return
         }
-        guard let last = history.newest(identifier) else {
-            // It has no history yet: it is older than that, or new.
+        let last = history.newest(identifier)
+        if configuration.generation > last?.generation ?? 0, renewCopy(of: configuration, directories, history) {
             configurations[identifier] = configuration
-            if configuration.generation < 1 {
-                configurations[identifier]?.generation = 1
-                edited.append(identifier)
-            }
+            return
+        }
+        guard let last else {
+            // Nothing of ours vouches for it: it is judged like one that comes while tunneld runs.
+            edited.append(identifier)
             return
         }
         configurations[identifier] = last
@@ -114,15 +118,41 @@ package struct StoreContents: Sendable {
         if same != last || configuration.generation != last.generation { edited.append(identifier) }
     }
 
-    private mutating func setAside(_ path: String, _ reason: String, _ directories: DaemonDirectories) {
+    /// Sets the copy of a configuration aside that the history has and nobody can read, and makes another from its file.
+    ///
+    /// - Returns: whether the history has such a copy.
+    private mutating func renewCopy(
+        of configuration: Configuration,
+        _ directories: DaemonDirectories,
+        _ history: HistoryFolder
+    ) -> Bool {
+        let identifier = configuration.identifier
+        let copy = history.file(identifier, configuration.generation)
+        guard (try? FileStamp(of: copy)) != nil else { return false }
+        do throws(SystemError) {
+            let aside = try DamagedFiles(folder: directories.damaged).setAside(
+                copy,
+                as: "\(identifier)-\(configuration.generation).json"
+            )
+            incidents.append("The copy \(copy) of \(configuration.name) is damaged. It was set aside as \(aside).")
+            let path = "\(directories.configurations)/\(ConfigurationFile.name(identifier))"
+            let bytes = try FileSystem.contents(ofFile: path, limit: ConfigurationFile.limit)
+            try AtomicFile.write(bytes, to: copy, mode: 0o600)
+            try FileStamp(of: path).apply(to: copy)
+        } catch {
+            incidents.append("The history of \(configuration.name) can't be mended: \(error).")
+        }
+        return true
+    }
+
+    /// - Parameter fault: what is wrong with the file, as the rest of a sentence.
+    private mutating func setAside(_ path: String, _ fault: String, _ directories: DaemonDirectories) {
+        let found = ControlError.sentence("The configuration file \(path) \(fault)")
         do throws(SystemError) {
             let aside = try DamagedFiles(folder: directories.damaged).setAside(path)
-            incidents.append("The configuration file \(path) is damaged: \(reason). It was set aside as \(aside).")
+            incidents.append("\(found) It was set aside as \(aside).")
         } catch {
-            incidents.append(
-                "The configuration file \(path) is damaged: \(reason). It could not be set aside and stays unused: "
-                    + "\(error)."
-            )
+            incidents.append("\(found) It could not be set aside and stays unused: \(error).")
         }
     }
 
@@ -155,7 +185,6 @@ package struct StoreContents: Sendable {
 
     private mutating func findLost(_ directories: DaemonDirectories, _ history: HistoryFolder) throws(SystemError) {
         for identifier in try FileSystem.names(inFolder: directories.history) where configurations[identifier] == nil {
-            if foreign.contains(identifier) { continue }
             guard let last = history.newest(identifier) else { continue }
             let reason = DamagedFiles(folder: directories.damaged).reason(identifier)
             lost[identifier] = LostConfiguration(last: last, reason: reason)
