@@ -103,6 +103,10 @@ import VarlinkSocket
             (["type": "provider", "name": "a", "onDemand": ["enabled": true, "rules": "all"]], "onDemand.rules"),
             ("x", "type"),
             (
+                ["type": "provider", "name": "a", "provider": ["identifier": "", "configuration": [:]]],
+                "provider.identifier"
+            ), (["type": "provider", "name": "a", "passwordReference": ["$data": "c2Vj"]], "passwordReference"),
+            (
                 ["type": "provider", "name": "a", "provider": ["identifier": "x", "configuration": [:], "y": 1]],
                 "provider.y"
             ),

@@ -1,5 +1,6 @@
 import ControlAPI
 import Glibc
+import Keychain
 import LinuxSystem
 import Synchronization
 import TestSupport
@@ -156,6 +157,46 @@ import Testing
         let edits = edits()
         await edits.start(changed: contents.edited)
         #expect(await store.configuration(saved.identifier)?.generation == 2)
+        await edits.stop()
+    }
+
+    @Test func `a file that came while no tunneld ran, and that nothing vouches for, is judged like any other`()
+        async throws
+    {
+        let good = "11111111-2222-4333-8444-555555555555"
+        let bad = "11111111-2222-4333-8444-666666666666"
+        let folder = bench.directories.configurations
+        for (identifier, content) in [(good, "{}"), (bad, #"{"keyReference":"c2VjcmV0"}"#)] {
+            let text =
+                #"{"name":"\#(identifier.suffix(1))","type":"provider","generation":5,"provider":{"identifier":"org.tunneld.fake","configuration":\#(content)}}"#
+            try AtomicFile.write(Array(text.utf8), to: "\(folder)/\(identifier).json", mode: 0o600)
+        }
+        let contents = try StoreContents.load(bench.directories, bench.keychain)
+        #expect(contents.edited == [good, bad] && contents.configurations.isEmpty)
+        let edits = edits()
+        await edits.start(changed: contents.edited)
+        #expect(await store.configurations().map(\.identifier) == [good])
+        let incident = try #require(incidents.all.first)
+        #expect(incident.contains("provider.configuration.keyReference is wrong") && incidents.all.count == 1)
+        #expect(!incident.contains("c2VjcmV0"))
+        #expect(try FileSystem.names(inFolder: bench.directories.damaged).count == 1)
+        await edits.stop()
+    }
+
+    @Test(arguments: [true, false])
+    func `an item that can't be read costs a file nothing, and one that is gone does`(isThere: Bool) async throws {
+        let saved = try await save()
+        let other = try await bench.save("other")
+        let reference = try #require(StoreContents.references(in: other).first)
+        let item = "\(bench.directories.keychain)/\(reference.description.suffix(32))"
+        if isThere { _ = unsafe truncate(item, 40) } else { _ = unsafe unlink(item) }
+        var edit = saved
+        edit.provider?.configuration = ["keyReference": .string("\(reference)")]
+        try write(edit)
+        let edits = edits()
+        await edits.start(changed: [saved.identifier])
+        #expect(await store.configuration(saved.identifier)?.generation == (isThere ? 2 : 1))
+        #expect(incidents.all.count == (isThere ? 0 : 1))
         await edits.stop()
     }
 
