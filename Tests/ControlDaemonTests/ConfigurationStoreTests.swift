@@ -159,7 +159,10 @@ import Testing
 
     // MARK: What a store finds at its start
 
-    @Test(arguments: ["{", "[]", "", #"{"version": 1}"#, #"{"name": "a", "type": "provider", "name": "b"}"#])
+    @Test(arguments: [
+        "{", "[]", "", #"{"version": 1}"#,
+        #"{"name":"a","type":"provider","provider":{"identifier":"x","configuration":{"y":1,"y":2}}}"#,
+    ])
     func `a damaged file is set aside and reported, and everything else goes on`(text: String) async throws {
         let good = try await bench.save()
         let name = "11111111-1111-1111-1111-111111111111"

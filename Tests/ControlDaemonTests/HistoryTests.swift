@@ -98,6 +98,21 @@ import Testing
         #expect(try FileSystem.names(inFolder: bench.directories.damaged).count == 5)
     }
 
+    @Test func `what others than root may write isn't in force, and a person may bring it back`() async throws {
+        let good = try await bench.save()
+        let copy = "\(bench.directories.history)/\(good.identifier)/1.json"
+        // As `chmod -R` or an unpacked backup leaves them.
+        for path in [file(good), copy] { _ = unsafe chmod(path, 0o660) }
+        let contents = try StoreContents.load(bench.directories, bench.keychain)
+        #expect(contents.configurations.isEmpty && contents.lost[good.identifier]?.last == good)
+        let store = ConfigurationStore(bench.directories, keychain: bench.keychain, contents: contents)
+        #expect(await store.generations(of: good.identifier).allSatisfy { $0.fault == nil })
+        let draft = try await store.draft(restoring: 1, of: good.identifier, loaded: nil)
+        #expect(try await store.save(draft).generation == 2)
+        let again = try StoreContents.load(bench.directories, bench.keychain)
+        #expect(again.configurations[good.identifier]?.generation == 2)
+    }
+
     @Test(arguments: [true, false])
     func `a lost configuration can be removed for good, and a file of it is set aside`(hasFile: Bool) async throws {
         let good = try await bench.save()

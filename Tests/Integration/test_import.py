@@ -121,7 +121,7 @@ class Import(unittest.TestCase):
         self.assertEqual(reply["error"], "org.tunneld.ConfigurationInvalid")
         self.assertEqual(reply["parameters"]["field"], "starAtBoot")
         self.assertIn("startAtBoot", reply["parameters"]["remedy"])
-        # A file of a newer tunneld survives this one.
+        # A file of a newer tunneld survives this one, under another name, and so does the last good generation.
         self.daemon.terminate()
         path = self.daemon.state / "configurations" / f"{identifier}.json"
         newer = json.dumps(dict(json.loads(path.read_text()), killSwitch=True))
@@ -129,7 +129,10 @@ class Import(unittest.TestCase):
         self.daemon.start()
         self.assertEqual(self.daemon.json("list"), [])
         self.assertIn("killSwitch", self.daemon.process.log_path.read_text())
-        self.assertEqual(path.read_text(), newer)
+        self.assertFalse(path.exists())
+        self.assertEqual([aside.read_text() for aside in (self.daemon.state / "damaged").iterdir()], [newer])
+        self.daemon.ctl("restore", "home", "1")
+        self.daemon.ctl("export", "home", "--with-secrets")
 
 
 if __name__ == "__main__":

@@ -49,23 +49,32 @@ package struct ConfigurationFile {
     }
 
     /// Reads a configuration.
-    static func read(_ path: String, identifier: String) throws(Fault) -> Configuration {
-        let configuration = try readEdited(path, identifier: identifier)
+    ///
+    /// - Parameter anybodys: whether others than root may be able to write the file.
+    static func read(_ path: String, identifier: String, anybodys: Bool = false) throws(Fault) -> Configuration {
+        let configuration = try readOwn(path, identifier: identifier, anybodys: anybodys)
         guard configuration.generation > 0 else { throw Fault.damaged("its generation isn't above 0") }
         return configuration
+    }
+
+    /// Reads a configuration as tunneld writes it, whatever its generation.
+    static func readOwn(_ path: String, identifier: String, anybodys: Bool = false) throws(Fault) -> Configuration {
+        try decode(contents(of: path, anybodys: anybodys), identifier: identifier)
     }
 
     /// Reads a configuration that somebody else than tunneld may have written: its identifier and its generation, which
     /// tunneld gives, may be missing.
     static func readEdited(_ path: String, identifier: String) throws(Fault) -> Configuration {
-        try decode(trustedContents(of: path), identifier: identifier)
+        let bytes = try contents(of: path, anybodys: false)
+        let configuration = try decode(bytes, identifier: identifier)
+        if let twice = DuplicateMember.find(in: bytes) { throw Fault.damaged("\(twice) stands there twice") }
+        return configuration
     }
 
     /// Reads a document's bytes, whoever wrote them.
     package static func decode(_ bytes: [UInt8], identifier: String) throws(Fault) -> Configuration {
         do {
             let document = try JSONDecoder().decode(JSONValue.self, from: Data(bytes))
-            if let twice = DuplicateMember.find(in: bytes) { throw Fault.damaged("\(twice) stands there twice") }
             guard document["name"] != nil, document["type"] != nil else {
                 throw Fault.damaged("it is no JSON object with a name and a type")
             }
@@ -98,10 +107,11 @@ package struct ConfigurationFile {
         UUID(uuidString: text)?.uuidString.lowercased() == text
     }
 
-    private static func trustedContents(of path: String) throws(Fault) -> [UInt8] {
+    private static func contents(of path: String, anybodys: Bool) throws(Fault) -> [UInt8] {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .unreadable(SystemError(errno, call: "lstat(\(path))")) }
-        guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+        let isRoots = status.st_uid == geteuid() && status.st_mode & 0o022 == 0
+        guard status.st_mode & S_IFMT == S_IFREG, isRoots || anybodys else {
             throw .damaged("it isn't a file that only root can write")
         }
         do throws(SystemError) {

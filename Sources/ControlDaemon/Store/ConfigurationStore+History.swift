@@ -30,7 +30,7 @@ extension ConfigurationStore {
                 isPresent: generation == present
             )
             do throws(ConfigurationFile.Fault) {
-                let configuration = try history.read(identifier, generation)
+                let configuration = try history.read(identifier, generation, anybodys: true)
                 entry.name = configuration.name
                 entry.changes = before.map { Self.changes(from: $0, to: configuration) }
                 before = configuration
@@ -67,7 +67,7 @@ extension ConfigurationStore {
             )
         }
         do throws(ConfigurationFile.Fault) {
-            let configuration = try history.read(identifier, generation)
+            let configuration = try history.read(identifier, generation, anybodys: true)
             return Draft(
                 configuration: configuration,
                 generation: nil,

@@ -48,10 +48,13 @@ struct FileReading: Sendable {
         }
         self.identifier = identifier
         do throws(ConfigurationFile.Fault) {
-            let configuration = try ConfigurationFile.readEdited(path, identifier: identifier)
+            let configuration = try ConfigurationFile.readOwn(path, identifier: identifier)
             let copy = try? FileStamp(of: history.file(identifier, configuration.generation))
-            isAsWritten = copy != nil && copy == (try? FileStamp(of: path))
-            found = .configuration(configuration)
+            let isOurs = copy != nil && copy == (try? FileStamp(of: path))
+            found = .configuration(
+                isOurs ? configuration : try ConfigurationFile.readEdited(path, identifier: identifier)
+            )
+            isAsWritten = isOurs
         } catch {
             isAsWritten = false
             found = .fault(error)

@@ -31,14 +31,19 @@ struct HistoryFolder: Sendable {
         return names.compactMap { $0.hasSuffix(".json") ? Int($0.dropLast(5)) : nil }.filter { $0 > 0 }.sorted()
     }
 
-    func read(_ identifier: String, _ generation: Int) throws(ConfigurationFile.Fault) -> Configuration {
-        try ConfigurationFile.read(file(identifier, generation), identifier: identifier)
+    /// - Parameter anybodys: whether it is taken whoever may write it, for a person to decide on.
+    func read(
+        _ identifier: String,
+        _ generation: Int,
+        anybodys: Bool = false
+    ) throws(ConfigurationFile.Fault) -> Configuration {
+        try ConfigurationFile.read(file(identifier, generation), identifier: identifier, anybodys: anybodys)
     }
 
     /// The newest generation that can be read.
-    func newest(_ identifier: String) -> Configuration? {
+    func newest(_ identifier: String, anybodys: Bool = false) -> Configuration? {
         for generation in generations(identifier).reversed() {
-            if let configuration = try? read(identifier, generation) { return configuration }
+            if let configuration = try? read(identifier, generation, anybodys: anybodys) { return configuration }
         }
         return nil
     }

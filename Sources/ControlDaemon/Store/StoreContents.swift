@@ -185,7 +185,7 @@ package struct StoreContents: Sendable {
 
     private mutating func findLost(_ directories: DaemonDirectories, _ history: HistoryFolder) throws(SystemError) {
         for identifier in try FileSystem.names(inFolder: directories.history) where configurations[identifier] == nil {
-            guard let last = history.newest(identifier) else { continue }
+            guard let last = history.newest(identifier, anybodys: true) else { continue }
             let reason = DamagedFiles(folder: directories.damaged).reason(identifier)
             lost[identifier] = LostConfiguration(last: last, reason: reason)
             incidents.append(
