@@ -114,6 +114,22 @@ import Testing
     }
 
     @Test(arguments: [true, false])
+    func `one that is lost while tunneld runs takes its secret along when it is removed`(
+        isRestored: Bool
+    ) async throws {
+        let saved = try await bench.save()
+        let references = StoreContents.references(in: saved)
+        _ = unsafe unlink(file(saved))
+        await bench.store.lose(saved.identifier, "x")
+        // Another removal must not take it.
+        try await bench.store.remove(try await bench.save("other").identifier, generation: 1)
+        #expect(try bench.keychain.references() == references)
+        if isRestored { try await restore(1, of: saved.identifier) }
+        try await bench.store.remove(saved.identifier, generation: nil)
+        #expect(try bench.keychain.references().isEmpty)
+    }
+
+    @Test(arguments: [true, false])
     func `a lost configuration can be removed for good, and a file of it is set aside`(hasFile: Bool) async throws {
         let good = try await bench.save()
         let other = try await bench.save("other")

@@ -261,6 +261,9 @@ package actor ConfigurationStore {
         stored[identifier] = nil
         let last = history.newest(identifier) ?? present
         lost[identifier] = LostConfiguration(last: last, reason: reason)
+        // Its history still needs them.
+        items.remember(StoreContents.references(in: present), of: identifier)
+        items.giveUp(StoreContents.references(in: present))
         changed(Change(previous: present, current: nil))
     }
 
