@@ -100,10 +100,12 @@ package struct SpawnLauncher: ProviderLauncher {
             guard let pid = Int32(name), let process = try? ProcessDescriptor(pid: pid),
                 let bytes = try? FileSystem.contents(ofFile: "/proc/\(name)/status", limit: 64 << 10),
                 let privileges = ThreadPrivileges(parsing: String(decoding: bytes, as: UTF8.self)),
-                privileges.users.contains(user), !process.hasEnded
+                privileges.users.contains(user)
             else { continue }
-            try? process.signal(SIGKILL)
-            count += 1
+            if !process.hasEnded {
+                try? process.signal(SIGKILL)
+                count += 1
+            }
             if process.waitForEnd(milliseconds: 2000) { _ = process.collect() }
         }
         return count
