@@ -19,7 +19,8 @@ extension String {
 
     /// JSON text with the same characters as JSON's own escapes; what it means stays the same.
     package var escapedInsideJSON: String {
-        guard hasHiddenCharacters else { return self }
+        // What is left of ASCII is JSON's own: line breaks.
+        guard utf8.contains(where: { $0 >= 0x7f }), hasHiddenCharacters else { return self }
         var out = ""
         for (scalar, isHidden) in judgedScalars {
             if isHidden, scalar.value >= 0x7f {

@@ -107,7 +107,7 @@ package struct ConfigurationFile {
         UUID(uuidString: text)?.uuidString.lowercased() == text
     }
 
-    private static func contents(of path: String, anybodys: Bool) throws(Fault) -> [UInt8] {
+    static func contents(of path: String, anybodys: Bool) throws(Fault) -> [UInt8] {
         var status = stat()
         guard unsafe lstat(path, &status) == 0 else { throw .unreadable(SystemError(errno, call: "lstat(\(path))")) }
         let isRoots = status.st_uid == geteuid() && status.st_mode & 0o022 == 0

@@ -10,8 +10,8 @@ enum ConfigurationMembers {
         let nearest: String?
     }
 
-    private static let own = names(Configuration.CodingKeys.self)
-    private static let parts = [
+    static let own = names(Configuration.CodingKeys.self)
+    static let parts = [
         ("owner", names(Configuration.Owner.CodingKeys.self)),
         ("onDemand", names(Configuration.OnDemand.CodingKeys.self)),
         ("provider", names(Configuration.Provider.CodingKeys.self)),

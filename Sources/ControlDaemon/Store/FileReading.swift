@@ -48,7 +48,9 @@ struct FileReading: Sendable {
         }
         self.identifier = identifier
         do throws(ConfigurationFile.Fault) {
-            let configuration = try ConfigurationFile.readOwn(path, identifier: identifier)
+            let known = ConfigurationFile.readKnown(path, identifier: identifier)
+            let configuration =
+                if let known { known } else { try ConfigurationFile.readOwn(path, identifier: identifier) }
             let copy = try? FileStamp(of: history.file(identifier, configuration.generation))
             let isOurs = copy != nil && copy == (try? FileStamp(of: path))
             found = .configuration(
