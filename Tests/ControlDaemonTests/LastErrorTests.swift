@@ -73,13 +73,37 @@ import Testing
         #expect(LastErrorStore(folder: bench.directories.lastErrors).all().isEmpty)
     }
 
-    @Test func `an error goes with its configuration, and what can't be read is removed`() async throws {
+    @Test func `a record that can't be used is set aside, told, and costs nothing else`() async throws {
+        let (bench, _) = try await failed(["own error in start"])
+        let configuration = try #require(await bench.store.configurations().first)
+        let (errors, stamps) = (bench.directories.lastErrors, bench.directories.timestamps)
+        for (path, text) in [
+            ("\(errors)/broken.json", "{"), ("\(errors)/later.json", #"{"version":2}"#), ("\(stamps)/short", "40"),
+            ("\(stamps)/long", String(repeating: "x", count: 5000)),
+            ("\(stamps)/\(configuration.identifier)", "400000006955b9000a0b0c0d"),
+        ] {
+            try AtomicFile.write(Array(text.utf8), to: path, mode: 0o600)
+        }
+        try makeFolder("\(stamps)/folder", mode: 0o700)
+        let contents = try StoreContents.load(bench.directories, bench.keychain)
+        let told = contents.incidents.filter { $0.contains("was set aside as") }
+        #expect(told.count == 5 && told.allSatisfy { $0.hasPrefix("The file \(bench.directories.state)/") }, "\(told)")
+        let aside = try FileSystem.names(inFolder: bench.directories.damaged)
+        for name in ["last-error-broken", "last-error-later", "timestamp-short", "timestamp-long", "timestamp-folder"] {
+            #expect(aside.contains { $0.hasPrefix("\(name).") }, "\(aside)")
+        }
+        #expect(contents.configurations.count == 1)
+        #expect(TimestampStore(folder: stamps).timestamp(of: configuration.identifier) == "400000006955b9000a0b0c0d")
+        #expect(Array(LastErrorStore(folder: errors).all().keys) == [configuration.identifier])
+        #expect(try StoreContents.load(bench.directories, bench.keychain).incidents.isEmpty)
+    }
+
+    @Test func `an error goes with its configuration`() async throws {
         let (bench, _) = try await failed(["own error in start"])
         let configuration = try #require(await bench.store.configurations().first)
         let store = LastErrorStore(folder: bench.directories.lastErrors)
         let stranger = LastErrorStore.Record(error: ControlError(.timedOut, "x"), time: .now())
         try store.keep(stranger, of: "stranger")
-        try AtomicFile.write(Array("{".utf8), to: store.folder + "/broken.json", mode: 0o600)
         let tunnels = Tunnels(bench.services(epoch: 2))
         try await tunnels.resumeAll()
         #expect(Set(store.all().keys) == [configuration.identifier])

@@ -9,7 +9,7 @@ import LinuxSystem
 /// `last-errors/ID.json` in the state directory; gone once a session ended without an error, or with its configuration.
 struct LastErrorStore: Sendable {
     private static let suffix = ".json"
-    private static let limit = 1 << 20
+    static let limit = 1 << 20
     let folder: String
 
     struct Record: Codable, Equatable, Sendable {
@@ -31,19 +31,21 @@ struct LastErrorStore: Sendable {
         if unsafe access(path(identifier), F_OK) == 0 { try? AtomicFile.remove(path(identifier)) }
     }
 
-    /// All that are kept, by identifier; what can't be understood is worth nothing, and is removed.
+    /// What a file holds; nil where this version can't use it.
+    static func record(in bytes: [UInt8]) -> Record? {
+        guard let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)), record.version == Record.version
+        else { return nil }
+        return record
+    }
+
+    /// All that are kept, by identifier; what can't be used was set aside before.
     func all() -> [String: Record] {
         try? AtomicFile.removeTemporaryFiles(in: folder)
         var records: [String: Record] = [:]
         for name in (try? FileSystem.names(inFolder: folder)) ?? [] where name.hasSuffix(Self.suffix) {
             let identifier = String(name.dropLast(Self.suffix.count))
-            guard let bytes = try? FileSystem.contents(ofFile: path(identifier), limit: Self.limit),
-                let record = try? JSONDecoder().decode(Record.self, from: Data(bytes)), record.version == Record.version
-            else {
-                remove(identifier)
-                continue
-            }
-            records[identifier] = record
+            records[identifier] = (try? FileSystem.contents(ofFile: path(identifier), limit: Self.limit))
+                .flatMap(Self.record)
         }
         return records
     }

@@ -6,9 +6,13 @@ struct TimestampStore: Sendable {
 
     /// 12 bytes in hexadecimal; nil where none was kept.
     func timestamp(of identifier: String) -> String? {
-        guard let bytes = try? FileSystem.contents(ofFile: path(identifier), limit: 64) else { return nil }
+        (try? FileSystem.contents(ofFile: path(identifier), limit: 64)).flatMap(Self.timestamp)
+    }
+
+    /// What a file holds; nil where that is none.
+    static func timestamp(in bytes: [UInt8]) -> String? {
         let text = String(decoding: bytes, as: UTF8.self)
-        return Self.isTimestamp(text) ? text : nil
+        return isTimestamp(text) ? text : nil
     }
 
     /// Keeps a timestamp if it is newer than `known`.

@@ -56,6 +56,7 @@ package struct StoreContents: Sendable {
                 remedy: error.fileRemedy(directories.state, or: "name another directory in STATE_DIRECTORY")
             )
         }
+        contents.judgeRecords(directories)
         contents.findOrphans(keychain, HistoryFolder(path: directories.history))
         return contents
     }
