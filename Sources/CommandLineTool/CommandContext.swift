@@ -56,7 +56,23 @@ package struct CommandContext: Sendable {
                 owner: $0.owner.text
             )
         }
-        return try NameMatch.find(invocation.operand(0), among: candidates, prefixes: prefixes)
+        do {
+            return try NameMatch.find(invocation.operand(0), among: candidates, prefixes: prefixes)
+        } catch let error as ControlError {
+            throw await mentioningLost(error)
+        }
+    }
+
+    /// That a configuration isn't there, with what can be done where it was lost.
+    func mentioningLost(_ error: ControlError) async -> ControlError {
+        let text = invocation.operand(0)
+        guard error.name == .configurationUnknown,
+            let lost = try? await daemon.lost().first(where: { $0.name == text || $0.identifier == text.lowercased() })
+        else { return error }
+        var error = error
+        error.reason = "It is lost. \(lost.reason)"
+        error.remedy = "`\(TunnelctlCommand.text("history", text))` shows the generations that can be restored."
+        return error
     }
 
     /// Whose each configuration is, by identifier, where some have the same name; else nothing.

@@ -30,21 +30,24 @@ package final class LockFile: Sendable {
 
     /// How long a lock is waited for whose holder has ended, in milliseconds: far more than a child's start takes.
     private static let inheritance = 5000
+    /// How long one is waited for whose holder lives.
+    private static let farewell = 500
 
     /// Takes the lock, or says who has it; the file stays behind, so that all starters lock the same one.
     ///
     /// A holder that was killed while it started a child leaves the lock to that child, until its program begins.
     package static func acquire(path: String) throws(Failure) -> LockFile {
         var process: Int32?
-        for _ in 0...inheritance / 5 {
+        for attempt in 0...inheritance / 5 {
             do throws(SystemError) {
                 if let lock = try LockFile(path: path, removesFile: false) { return lock }
             } catch {
                 throw .system(error)
             }
             process = holder(of: path)
-            // One that lives has it for good; one that took it just now hasn't written yet who it is.
-            if let process, (try? ProcessDescriptor(pid: process))?.hasEnded == false { break }
+            // One that lives has it for good, unless it was killed and is about to end; one that took it just now hasn't
+            // written yet who it is.
+            if let process, (try? ProcessDescriptor(pid: process))?.hasEnded == false, attempt >= farewell / 5 { break }
             usleep(5000)
         }
         throw .held(Held(path: path, process: process))

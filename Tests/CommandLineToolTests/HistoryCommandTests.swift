@@ -52,6 +52,13 @@ import Testing
         #expect(ran.code == .done, "\(ran.errors)")
         #expect(ran.output.contains("can't be restored: it ends too early"))
         #expect(ran.output.hasSuffix("Lost: Its file was damaged.\n`tunnelctl restore home 2` brings it back.\n"))
+        // Who looks for it elsewhere is told, too.
+        let up = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(up.code == .noSuchConfiguration)
+        #expect(
+            up.errors.contains("why: It is lost. Its file was damaged.\n  do: `tunnelctl history home` shows"),
+            "\(up.errors)"
+        )
         let restored = await Ran.tunnelctl("restore", "home", "2", socket: fake.socket)
         #expect(restored.code == .done, "\(restored.errors)")
         #expect(fake.update { $0.restores }.first?.loaded == nil)

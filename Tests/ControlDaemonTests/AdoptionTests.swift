@@ -266,6 +266,27 @@ import Testing
         await end(tunnel)
     }
 
+    @Test func `a tunnel whose configuration is gone is ended, for nobody could stop it`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        _ = try await abandonedSession(configuration, bench)
+        #expect(!bench.providerProcesses.isEmpty && !bench.network.devices.isEmpty)
+        let path = "\(bench.directories.configurations)/\(configuration.identifier).json"
+        try AtomicFile.remove(path)
+        let contents = try StoreContents.load(bench.directories, bench.keychain)
+        let store = ConfigurationStore(
+            bench.directories,
+            keychain: bench.keychain,
+            contents: contents,
+            incidents: bench.incidents
+        )
+        let tunnels = Tunnels(bench.services(epoch: 2, store: store))
+        try await tunnels.resumeAll()
+        #expect(await tunnels.existing(configuration.identifier) == nil)
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+        #expect(try bench.journal.records().records.isEmpty)
+    }
+
     @Test func `another process with the provider's number is not touched`() async throws {
         let bench = try Bench()
         let configuration = try await bench.save()

@@ -65,12 +65,17 @@ final class Bench: Sendable {
     var journal: SessionJournal { SessionJournal(folder: directories.journal) }
 
     /// What a tunneld has that starts now.
-    func services(epoch: UInt64 = 1, startTimeout: Interval = .seconds(30)) -> TunnelServices {
+    /// - Parameter store: another one than the bench's, as after a start.
+    func services(
+        epoch: UInt64 = 1,
+        startTimeout: Interval = .seconds(30),
+        store: ConfigurationStore? = nil
+    ) -> TunnelServices {
         TunnelServices(
             launcher: launcher,
             network: network,
             keychain: keychain,
-            store: store,
+            store: store ?? self.store,
             catalogue: catalogue,
             journal: journal,
             timestamps: TimestampStore(folder: directories.timestamps),

@@ -214,13 +214,20 @@ import Testing
     }
 
     @Test func `tunnels are started at boot once after each start of the machine`() throws {
-        let path = bench.directories.boot
-        let mark = BootMark(path: path)
+        let path = bench.directories.boots[0]
+        let mark = BootMark(paths: [path])
         #expect(mark.isFirstStart && BootMark.present().utf8.count > 37)
         try mark.set()
-        #expect(!BootMark(path: path).isFirstStart)
+        #expect(!BootMark(paths: [path]).isFirstStart)
         try AtomicFile.write(Array("another 1\n".utf8), to: path, mode: 0o600)
-        #expect(BootMark(path: path).isFirstStart)
+        #expect(BootMark(paths: [path]).isFirstStart)
+    }
+
+    @Test func `a start of the machine is remembered elsewhere where the state directory takes nothing`() throws {
+        let paths = ["\(bench.directories.state)/no such folder/boot", "\(bench.directories.runtime)/boot"]
+        try BootMark(paths: paths).set()
+        #expect(!BootMark(paths: paths).isFirstStart)
+        #expect(throws: SystemError.self) { try BootMark(paths: [paths[0]]).set() }
     }
 
     // MARK: Pieces

@@ -172,6 +172,9 @@ class ProviderLoss(unittest.TestCase):
     def replaced(self, before, seen, timeout=2 * SLACK):
         """The event that told the loss, and the status once another provider is connected."""
         lost = self.events.next(seen, "reasserting", timeout)
+        # What is told meanwhile is the newest that was, not what the lost one told by itself.
+        for old, new in zip(before["peers"], lost["snapshot"]["peers"]):
+            self.assertGreaterEqual((new["receivedBytes"], new["sentBytes"]), (old["receivedBytes"], old["sentBytes"]))
         after = wait_for("another provider", lambda: (s := self.daemon.status("home"))["status"] == "connected"
                          and s["providerProcess"] != before["providerProcess"] and s, timeout)
         self.assertFalse(exists(before["providerProcess"]))

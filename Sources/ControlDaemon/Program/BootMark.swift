@@ -2,11 +2,10 @@ import LinuxSystem
 
 /// Tells whether tunneld starts for the first time since the machine, or the container, was started.
 struct BootMark {
-    /// Where the last start left its mark: on a disk that survives.
-    let path: String
+    /// Where the last start left its mark, in one of these: on a disk that survives, or, where nothing can be written to
+    /// that, in the runtime directory.
+    let paths: [String]
     private let present = Self.present()
-
-    init(path: String) { self.path = path }
 
     /// What differs after every start of the machine or the container.
     static func present() -> String {
@@ -18,10 +17,17 @@ struct BootMark {
         return "\(boot.filter { !$0.isWhitespace }) \(started)\n"
     }
 
-    var isFirstStart: Bool { Self.text(path) != present }
+    var isFirstStart: Bool { !paths.contains { Self.text($0) == present } }
 
     /// Remembers this start.
-    func set() throws(SystemError) { try AtomicFile.write(Array(present.utf8), to: path, mode: 0o600) }
+    ///
+    /// - Throws: where it can be written in none of the places: the last one's error.
+    func set() throws(SystemError) {
+        for path in paths.dropLast() {
+            if (try? AtomicFile.write(Array(present.utf8), to: path, mode: 0o600)) != nil { return }
+        }
+        if let last = paths.last { try AtomicFile.write(Array(present.utf8), to: last, mode: 0o600) }
+    }
 
     private static func text(_ path: String) -> String {
         String(decoding: (try? FileSystem.contents(ofFile: path, limit: 4096)) ?? [], as: UTF8.self)

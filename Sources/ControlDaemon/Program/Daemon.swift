@@ -98,7 +98,7 @@ package final class Daemon: Sendable {
         await gate.open()
         await gate.serve(server, on: listener)
         await BootStarts(store: store, catalogue: catalogue, tunnels: tunnels, log: log)
-            .run(BootMark(path: directories.boot))
+            .run(BootMark(paths: directories.boots))
         return Daemon(server: server, locks: locks, monitor: monitor, tunnels: tunnels, edits: edits)
     }
 

@@ -42,7 +42,7 @@ package struct DaemonDirectories: Equatable, Sendable {
     /// The histories of configurations that are being removed.
     package var removed: String { state + "/removed" }
     /// When tunneld started tunnels with `startAtBoot` last.
-    package var boot: String { state + "/boot" }
+    package var boots: [String] { [state + "/boot", runtime + "/boot"] }
     package var damaged: String { state + "/damaged" }
     package var keychain: String { state + "/keychain" }
     package var timestamps: String { state + "/timestamps" }

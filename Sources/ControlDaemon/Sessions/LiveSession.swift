@@ -64,6 +64,18 @@ struct LiveSession: Sendable {
         return endpoints != before
     }
 
+    /// Peers with the newest counters that were told: those of a state that was told before may be older.
+    func counted(_ peers: [PeerView]) -> [PeerView] {
+        peers.map { peer in
+            var peer = peer
+            if let counters = peerCounters[peer.publicKey] {
+                peer.receivedBytes = counters.receivedBytes
+                peer.sentBytes = counters.sentBytes
+            }
+            return peer
+        }
+    }
+
     /// Takes note of what a provider says that it has counted.
     mutating func count(_ state: ProviderState) {
         guard state.phase == .ready else { return }

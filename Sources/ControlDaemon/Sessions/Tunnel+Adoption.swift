@@ -16,6 +16,15 @@ extension Tunnel {
         live?.keptTimestamp = services.timestamps.timestamp(of: identifier)
         live?.endpoints = services.memory.endpoints(of: identifier, in: record.session)
         await services.store.pin(StoreContents.references(in: record.configuration), by: record.session)
+        // Nobody could see or stop it; while tunneld runs, it ends with its configuration, too.
+        guard await services.store.configuration(identifier) != nil else {
+            log.error(
+                "\(record.configuration.name): its configuration is gone, so its tunnel is ended. "
+                    + "\(TunnelctlCommand.text("history", record.configuration.identifier)) shows what can be restored."
+            )
+            live?.provider = provider(of: record)
+            return await undo(record, nil)
+        }
         // Whoever stopped it was told so.
         guard record.status != .disconnecting else {
             log.notice("\(record.configuration.name): ending the session that tunneld was ending.")

@@ -72,10 +72,14 @@ extension Tunnel {
         isUpdateWanted = true
         guard !isUpdating else { return }
         isUpdating = true
+        var applied: Configuration?
         while isUpdateWanted {
             isUpdateWanted = false
-            // The newest, whatever the order in which its changes are told.
-            if let stored = await services.store.configuration(identifier) { await applyUpdate(stored) }
+            // The newest, whatever the order in which its changes are told; and once, however often.
+            if let stored = await services.store.configuration(identifier), stored != applied {
+                await applyUpdate(stored)
+                applied = stored
+            }
         }
         isUpdating = false
     }

@@ -119,7 +119,7 @@ extension Tunnel {
         view.interface = live.interface?.name
         view.providerProcess = live.provider.map { Int($0.identity.pid) }
         view.providerLosses = record.providerLosses
-        view.peers = state?.peers ?? []
+        view.peers = live.counted(state?.peers ?? [])
         view.publicKey = state?.publicKey
         view.listenPort = state?.listenPort ?? record.listenPort
         view.addresses = applied?.addresses ?? []
@@ -148,7 +148,7 @@ extension Tunnel {
             identifier: identifier,
             readAt: .now(),
             counters: reading.flatMap(counters),
-            peers: live == nil ? [] : state?.peers ?? []
+            peers: live?.counted(state?.peers ?? []) ?? []
         )
     }
 

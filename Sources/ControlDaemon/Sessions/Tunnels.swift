@@ -63,6 +63,10 @@ package actor Tunnels {
                 group.addTask { await tunnel.resume(record) }
             }
         }
+        for record in records where await services.store.configuration(record.configuration.identifier) == nil {
+            all[record.configuration.identifier] = nil
+            services.hub.publishConfiguration(record.configuration, isRemoval: true)
+        }
         let known = Set(records.map(\.configuration.identifier))
         for (identifier, record) in services.lastErrors.all() where !known.contains(identifier) {
             if let configuration = await services.store.configuration(identifier) {

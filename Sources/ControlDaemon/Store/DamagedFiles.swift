@@ -25,9 +25,15 @@ struct DamagedFiles: Sendable {
     }
 
     /// What became of a configuration's file, in sentences.
-    func reason(_ identifier: String) -> String {
+    ///
+    /// - Parameter seconds: when its last generation was saved; what was set aside before is another story.
+    func reason(_ identifier: String, since seconds: Int) -> String {
         let names = (try? FileSystem.names(inFolder: folder)) ?? []
-        guard let last = names.filter({ $0.hasPrefix("\(identifier).") }).max() else {
+        let aside = names.filter { name in
+            let parts = name.split(separator: ".")
+            return parts.count > 1 && parts[0] == identifier && Int(parts[1]).map { $0 >= seconds } == true
+        }
+        guard let last = aside.max() else {
             return "Its file was removed by somebody else, or can't be read."
         }
         return "Its file can't be used and was set aside as \(folder)/\(last)."

@@ -187,7 +187,10 @@ package struct StoreContents: Sendable {
     private mutating func findLost(_ directories: DaemonDirectories, _ history: HistoryFolder) throws(SystemError) {
         for identifier in try FileSystem.names(inFolder: directories.history) where configurations[identifier] == nil {
             guard let last = history.newest(identifier, anybodys: true) else { continue }
-            let reason = DamagedFiles(folder: directories.damaged).reason(identifier)
+            let reason = DamagedFiles(folder: directories.damaged).reason(
+                identifier,
+                since: (try? FileStamp(of: history.file(identifier, last.generation)))?.seconds ?? 0
+            )
             lost[identifier] = LostConfiguration(last: last, reason: reason)
             incidents.append(
                 "The configuration \(last.name) is lost: \(reason) tunnelctl restore \(identifier) "
