@@ -128,6 +128,24 @@ import VarlinkSocket
         #expect(await bench.store.configurations().isEmpty)
     }
 
+    @Test func `what an exclusive one switches off is told by its save`() async throws {
+        let client = try await connect()
+        var first = provider([:])
+        first.exclusive = true
+        let one = first
+        let alone: ConfigurationsCalls.SaveReply = try await save(client, one, secrets: [:])
+        #expect(alone.warnings == [])
+        var second = provider([:])
+        second.name = "second"
+        second.includeAllNetworks = true
+        let other = second
+        let saved: ConfigurationsCalls.SaveReply = try await save(client, other, secrets: [:])
+        #expect(saved.warnings.contains("It is exclusive, as everything with includeAllNetworks is."))
+        let told = "\(one.name) was switched off: of its owner's exclusive configurations one at most is enabled."
+        #expect(saved.warnings.contains(told), "\(saved.warnings)")
+        #expect(await bench.store.configuration(alone.identifier)?.enabled == false)
+    }
+
     @Test func `a provider that isn't installed is a warning at save and an error at start`() async throws {
         let client = try await connect()
         var configuration = provider([:])

@@ -78,8 +78,10 @@ struct ConfigurationsService: Sendable {
         if let descriptor, let provider = configuration.provider, previous?.provider != provider {
             warnings += try await catalogue.validate(provider.configuration, by: descriptor)
         }
+        let exclusives = await store.configurations().filter { $0.enabled && $0.exclusive }
         let saved = try await store.save(draft)
         warnings += ConfigurationNotes.onSave(saved, previous: previous)
+        warnings += await exclusiveness(of: saved, asked: configuration.exclusive, among: exclusives)
         if saved.generation != previous?.generation {
             log.info(
                 "Saved generation \(saved.generation) of \(saved.name) for user \(caller.user).",
@@ -91,6 +93,25 @@ struct ConfigurationsService: Sendable {
             generation: saved.generation,
             warnings: warnings
         )
+    }
+
+    /// What a save did beyond what it was asked for.
+    ///
+    /// - Parameter exclusives: those that were enabled before.
+    private func exclusiveness(
+        of saved: Configuration,
+        asked: Bool,
+        among exclusives: [Configuration]
+    ) async -> [String] {
+        var notes: [String] = []
+        if saved.exclusive, !asked { notes.append("It is exclusive, as everything with includeAllNetworks is.") }
+        for other in exclusives where other.identifier != saved.identifier {
+            guard await store.configuration(other.identifier)?.enabled == false else { continue }
+            notes.append(
+                "\(other.name) was switched off: of its owner's exclusive configurations one at most is enabled."
+            )
+        }
+        return notes
     }
 
     private func decode(_ document: JSONValue) throws(ControlError) -> Configuration {
