@@ -16,20 +16,22 @@ extension Configuration {
     /// The configuration with what looks like a key hidden in its hooks: nothing else of it holds a secret.
     var withoutKeysInHooks: Configuration {
         var copy = self
-        copy.provider?.configuration = provider.map { shown($0.configuration, isHook: false) } ?? .null
+        copy.provider?.configuration = provider.map { shown($0.configuration, mayHoldKeys: false) } ?? .null
         return copy
     }
 
     /// A part of the configuration with what looks like a key hidden in its hooks, but for its peers' public keys.
     ///
-    /// - Parameter isHook: whether the part belongs to a hook itself.
-    func shown(_ part: JSONValue, isHook: Bool) -> JSONValue {
+    /// - Parameter mayHoldKeys: whether to hide it everywhere in the part.
+    func shown(_ part: JSONValue, mayHoldKeys: Bool) -> JSONValue {
         switch part {
-        case .string(let text): isHook ? .string(Hook.shown(text, publicKeys: publicKeys)) : part
-        case .array(let elements): .array(elements.map { shown($0, isHook: isHook) })
+        case .string(let text): mayHoldKeys ? .string(Hook.shown(text, publicKeys: publicKeys)) : part
+        case .array(let elements): .array(elements.map { shown($0, mayHoldKeys: mayHoldKeys) })
         case .object(let members):
             .object(
-                Dictionary(uniqueKeysWithValues: members.map { ($0, shown($1, isHook: isHook || $0 == "hooks")) })
+                Dictionary(
+                    uniqueKeysWithValues: members.map { ($0, shown($1, mayHoldKeys: mayHoldKeys || $0 == "hooks")) }
+                )
             )
         default: part
         }

@@ -58,11 +58,12 @@ private struct SetDocument: Encodable {
         name = change.after.name
         generation = change.saved.generation
         changes = steps.filter { $0.from != $0.to }.map { step in
-            let isHook = step.key.contains("hooks")
+            // Of a provider that isn't installed nobody knows which keys are references.
+            let mayHoldKeys = step.key.hasPrefix("provider")
             return Step(
                 key: step.key,
-                from: step.from.map { change.before.shown($0, isHook: isHook) },
-                to: step.to.map { change.after.shown($0, isHook: isHook) }
+                from: step.from.map { change.before.shown($0, mayHoldKeys: mayHoldKeys) },
+                to: step.to.map { change.after.shown($0, mayHoldKeys: mayHoldKeys) }
             )
         }
         warnings = change.saved.warnings

@@ -133,6 +133,11 @@ import WireGuardConfig
         fake.update { [configuration] in $0.configurations = [configuration] }
         let all = await Ran.tunnelctl("export", "home", "--with-secrets", socket: fake.socket)
         #expect(all.output.contains("PostUp = wg set %i private-key \(key)"))
+        // Of another provider nobody knows what is a key.
+        configuration.provider?.identifier = "org.example.later"
+        fake.update { [configuration] in $0.configurations = [configuration] }
+        let other = await Ran.tunnelctl("set", "home", "provider.configuration.secret=\(key)", socket: fake.socket)
+        #expect(other.code == .done && other.output.contains("secret: unset → \"(a key, hidden)\""), "\(other.errors)")
         await fake.stop()
     }
 
