@@ -53,8 +53,22 @@ package struct HostKeys: Sendable {
         }
     }
 
-    func key(_ fingerprint: [UInt8]) -> HostKey? {
-        ([sealing].compactMap(\.self) + others).first { $0.fingerprint == fingerprint }
+    /// What new items are sealed under.
+    ///
+    /// - Throws: `locked`, with why.
+    func sealingKey() throws(KeychainError) -> HostKey {
+        guard let sealing else { throw .locked(problem ?? "there is no host key") }
+        return sealing
+    }
+
+    /// The key that something was sealed under.
+    ///
+    /// - Parameter reference: what that is, for the error.
+    /// - Throws: `locked` or `sealedUnderAnotherKey`: which of the two it is, is what a person must mend.
+    func key(_ fingerprint: [UInt8], of reference: String) throws(KeychainError) -> HostKey {
+        for key in [sealing].compactMap(\.self) + others where key.fingerprint == fingerprint { return key }
+        if let problem { throw .locked(problem) }
+        throw .sealedUnderAnotherKey(reference: reference)
     }
 
     private enum Found {

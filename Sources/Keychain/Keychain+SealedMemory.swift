@@ -4,7 +4,7 @@ import TunnelCrypto
 /// Secrets that are no items: what a memfd holds, sealed under the host key for a file that outlives its holders.
 extension Keychain {
     /// The host key's fingerprint stands before what is sealed.
-    private static let fingerprintBytes = 8
+    private static let fingerprintBytes = SecretSeal.fingerprintSize
 
     /// - Parameters:
     ///   - memory: a sealed memfd.
@@ -16,7 +16,7 @@ extension Keychain {
         limit: Int,
         for purpose: String
     ) throws(KeychainError) -> [UInt8] {
-        guard let key = keys.sealing else { throw .locked(keys.problem ?? "There is no host key.") }
+        let key = try keys.sealingKey()
         do {
             return try unsafe MemoryFile.withContents(of: memory.raw, limit: limit) { bytes in
                 key.fingerprint + key.seal(unsafe RawSpan(_unsafeBytes: bytes), additional: Array(purpose.utf8))
@@ -30,14 +30,12 @@ extension Keychain {
 
     /// The memfd again, as another sealed one.
     ///
-    /// - Throws: `sealedUnderAnotherKey`, `damaged`, `system`.
+    /// - Throws: `sealedUnderAnotherKey`, `locked`, `damaged`, `system`.
     package func openMemory(_ sealed: [UInt8], for purpose: String) throws(KeychainError) -> SharedDescriptor {
         guard sealed.count >= Self.fingerprintBytes + SecretSeal.overhead else {
             throw .damaged(reference: purpose, "it ends too early")
         }
-        guard let key = keys.key(Array(sealed.prefix(Self.fingerprintBytes))) else {
-            throw .sealedUnderAnotherKey(reference: purpose)
-        }
+        let key = try keys.key(Array(sealed.prefix(Self.fingerprintBytes)), of: purpose)
         let text = unsafe sealed.span.bytes.extracting(droppingFirst: Self.fingerprintBytes)
         var isOpened = false
         let file: OwnedDescriptor

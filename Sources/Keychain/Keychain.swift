@@ -192,7 +192,7 @@ package struct Keychain: Sendable {
         guard secret.count <= ItemHeader.secretLimit else {
             throw .secretTooLong(label: header.label, limit: ItemHeader.secretLimit)
         }
-        guard let key = keys.sealing else { throw .locked(keys.problem ?? "there is no host key") }
+        let key = try keys.sealingKey()
         let head = ItemFile.head(header, secretCount: secret.count, sealedUnder: key.fingerprint)
         return head + key.seal(secret.bytes, additional: head + reference.name.utf8)
     }
@@ -206,11 +206,7 @@ package struct Keychain: Sendable {
         switch file.body {
         case .plain(let range): return SecretBytes(copying: bytes.extracting(range))
         case .sealed(let fingerprint, let range):
-            guard let key = keys.key(fingerprint) else {
-                // Which of the two it is, is what a person must mend.
-                if let problem = keys.problem { throw .locked(problem) }
-                throw .sealedUnderAnotherKey(reference: reference.description)
-            }
+            let key = try keys.key(fingerprint, of: reference.description)
             let head = (0..<range.lowerBound).map { bytes[$0] }
             guard let secret = key.open(bytes.extracting(range), additional: head + reference.name.utf8) else {
                 throw damaged(reference, .notAuthentic)

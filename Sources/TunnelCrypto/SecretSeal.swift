@@ -5,6 +5,7 @@ import CSodium
 /// A sealed secret is a random nonce of 24 bytes, the ciphertext, and a tag of 16.
 package enum SecretSeal {
     package static let keySize = 32
+    package static let fingerprintSize = 8
     /// Bytes that sealing adds.
     package static let overhead = XChaCha20Poly1305.nonceSize + XChaCha20Poly1305.tagSize
 
@@ -96,6 +97,6 @@ package enum SecretSeal {
             unsafe crypto_generichash(&hash, hash.count, context, UInt64(context.count), key.base, key.count)
         }
         precondition(done == 0, "a key has 32 bytes")
-        return Array(hash.prefix(8))
+        return Array(hash.prefix(fingerprintSize))
     }
 }

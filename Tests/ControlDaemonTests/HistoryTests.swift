@@ -25,6 +25,19 @@ import Testing
         #expect(generations.allSatisfy { $0.fault == nil && $0.time.milliseconds > 1_700_000_000_000 })
     }
 
+    @Test func `a file that was set aside before the last generation isn't why the configuration is lost`() throws {
+        let folder = bench.temporary.path + "/aside"
+        try makeFolder(folder, mode: 0o700)
+        for name in ["id.100.json", "id-7.900.json", "other.900.json"] {
+            try AtomicFile.write([], to: "\(folder)/\(name)", mode: 0o600)
+        }
+        let damaged = DamagedFiles(folder: folder)
+        #expect(
+            damaged.reason("id", since: 100) == "Its file can't be used and was set aside as \(folder)/id.100.json."
+        )
+        #expect(damaged.reason("id", since: 101) == "Its file was removed by somebody else, or can't be read.")
+    }
+
     @Test func `an earlier generation comes back as a new one, with the secret that it had`() async throws {
         let first = try await bench.save()
         var second = first

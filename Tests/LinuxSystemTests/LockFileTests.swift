@@ -27,6 +27,12 @@ import Testing
         #expect(first == nil)
     }
 
+    @Test func `one whose holder is about to end is waited for`() throws {
+        let first = try LockFile.acquire(path: path)
+        DispatchQueue(label: "holder").asyncAfter(deadline: .now() + .milliseconds(100)) { first.release() }
+        _ = try LockFile.acquire(path: path)
+    }
+
     @Test func `one that a holder's child has still, when the holder is gone, is waited for`() throws {
         // What a child that is being started has: the holder's open file, with the holder's number in it.
         let raw = try check("open") { unsafe open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600) }
