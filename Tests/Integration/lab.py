@@ -70,6 +70,10 @@ class Namespace:
         self.name = f"{lab.prefix}{name}"
         # Known before it exists: a signal may end the program in any of the commands below.
         lab.namespaces.append(self)
+        # `ip netns exec` binds it over /etc/resolv.conf: no lab may touch the machine's own.
+        self.resolv_conf = Path(f"/etc/netns/{self.name}/resolv.conf")
+        self.resolv_conf.parent.mkdir(parents=True)
+        self.resolv_conf.write_text("nameserver 192.0.2.53\n")
         run("ip", "netns", "add", self.name)
         self.ip("link", "set", "lo", "up")
         self.sysctl("net.ipv6.conf.default.accept_dad", 0)
@@ -230,6 +234,7 @@ class Lab:
         reap()
         for namespace in self.namespaces:
             run("ip", "netns", "del", namespace.name, check=False)
+            shutil.rmtree(namespace.resolv_conf.parent, ignore_errors=True)
         for link in self.links:
             run("ip", "link", "del", link, check=False)
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -263,7 +268,9 @@ class Tunneld:
             folder.mkdir(parents=True)
         self.environment = dict(
             os.environ, STATE_DIRECTORY=str(self.state), RUNTIME_DIRECTORY=str(self.runtime),
-            CONFIGURATION_DIRECTORY=str(self.configuration), TUNNELD_SOCKET=str(self.runtime / "control"))
+            CONFIGURATION_DIRECTORY=str(self.configuration), TUNNELD_SOCKET=str(self.runtime / "control"),
+            # No lab may talk to the machine's own bus.
+            DBUS_SYSTEM_BUS_ADDRESS=f"unix:path={base}/no-bus")
         self.process = None
         if start:
             self.start()

@@ -87,6 +87,7 @@ def leftovers():
     prefix = f"tl{os.getpid() % 100000}"
     found += [line for line in subprocess.run(["ip", "netns"], capture_output=True, text=True).stdout.splitlines()
               if line.startswith(prefix)]
+    found += [str(path) for path in Path("/etc/netns").glob(f"{prefix}*")]
     found += [str(path) for path in Path("/tmp").glob(f"tunneld-lab-{os.getpid()}-*")]
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

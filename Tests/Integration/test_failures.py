@@ -166,13 +166,7 @@ class Failures(unittest.TestCase):
 
     def use_names(self):
         """Has tunneld ask for names at 10.99.0.2."""
-        folder = Path(f"/etc/netns/{self.a.name}")
-        folder.mkdir(parents=True)
-        self.lab.cleanups.append(lambda: run("rm", "-r", folder))
-        (folder / "resolv.conf").write_text("nameserver 10.99.0.2\n")
-        # The folder is bound into the namespace of a program when that program starts.
-        self.daemon.terminate()
-        self.daemon.start()
+        self.a.resolv_conf.write_text("nameserver 10.99.0.2\n")
 
     def serve_names(self, *addresses):
         self.b.popen("dnsmasq", "-k", "--conf-file=/dev/null", "--no-resolv", "--no-hosts", "--bind-interfaces",

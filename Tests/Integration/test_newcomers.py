@@ -5,7 +5,6 @@ import re
 import signal
 import time
 import unittest
-from pathlib import Path
 
 from lab import SLACK, WG_SOCKETS, Lab, conf, genkey, ping, pubkey, run, wait_for
 
@@ -18,10 +17,7 @@ class Newcomers(unittest.TestCase):
     def test_a_name_that_is_not_resolved_yet_is_told_as_that(self):
         a, b = self.lab.pair()
         b.drop_udp(53)
-        folder = Path(f"/etc/netns/{a.name}")
-        folder.mkdir(parents=True)
-        self.lab.cleanups.append(lambda: run("rm", "-r", folder))
-        (folder / "resolv.conf").write_text("nameserver 10.99.0.2\noptions timeout:3 attempts:3\n")
+        a.resolv_conf.write_text("nameserver 10.99.0.2\noptions timeout:3 attempts:3\n")
         daemon = self.lab.tunneld(a)
         daemon.import_text("home", conf(genkey(), ["10.20.0.1/24"], [
             {"PublicKey": pubkey(genkey()), "AllowedIPs": "10.20.0.0/24", "Endpoint": "vpn.example.org:51820"}]))
