@@ -21,9 +21,17 @@ package struct KernelTables: Sendable {
     }
 
     package func addresses(of interface: UInt32) throws(NetlinkError) -> [InterfaceAddress] {
-        let messages = try socket.dump(InterfaceAddress.dump(interface: interface))
-        let all = try messages.map { (message) throws(NetlinkError) in try InterfaceAddress(message) }
-        return all.compactMap { $0 }.filter { $0.interface == interface }
+        try readAddresses(InterfaceAddress.dump(interface: interface)).filter { $0.interface == interface }
+    }
+
+    /// Those of all links.
+    package func addresses() throws(NetlinkError) -> [InterfaceAddress] {
+        try readAddresses(InterfaceAddress.dump(interface: 0))
+    }
+
+    private func readAddresses(_ request: NetlinkRequest) throws(NetlinkError) -> [InterfaceAddress] {
+        let all = try socket.dump(request).map { (message) throws(NetlinkError) in try InterfaceAddress(message) }
+        return all.compactMap { $0 }
     }
 
     /// The routes that the filter lets through; none where the table doesn't exist or the family is not in the kernel.

@@ -95,6 +95,15 @@ package struct KernelRoute: Hashable, Sendable {
 
     package var isOurs: Bool { owner == Ownership.routingProtocol }
 
+    /// Whose routes tell what is on a link: the kernel's, and those made for router advertisements.
+    static let ownersOfLinkNetworks = [UInt8(RTPROT_KERNEL), UInt8(RTPROT_RA)]
+
+    /// Whether it leads to a link's own network.
+    var isOnLink: Bool {
+        gateway == nil && route.kind == .unicast && route.destination.length > 0
+            && Self.ownersOfLinkNetworks.contains(owner)
+    }
+
     /// Reads an `RTM_NEWROUTE`; nil for one that neither leads to a link nor says "unreachable" (multicast, local, …).
     package init?(_ message: NetlinkMessage) throws(NetlinkError) {
         let (header, attributes) = try message.read(rtmsg.self)

@@ -1,0 +1,25 @@
+package import Netlink
+
+extension HostNetwork {
+    /// The local networks that the machine is attached to now; those of the tunnels are none.
+    package nonisolated func localNetworks() async throws(NetlinkError) -> LocalNetworks {
+        try reader.localNetworks(besides: ownInterfaces)
+    }
+}
+
+extension KernelTables {
+    func localNetworks(besides tunnels: OwnInterfaces) throws(NetlinkError) -> LocalNetworks {
+        var routes: [KernelRoute] = []
+        for isIPv6 in [false, true] {
+            for owner in KernelRoute.ownersOfLinkNetworks {
+                routes += try self.routes(.init(isIPv6: isIPv6, table: Route.mainTable, owner: owner))
+            }
+        }
+        return LocalNetworks(
+            links: try links(),
+            addresses: try addresses(),
+            routes: routes,
+            isTunnel: tunnels.contains
+        )
+    }
+}
