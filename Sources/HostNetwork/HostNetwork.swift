@@ -29,16 +29,19 @@ package actor HostNetwork {
 
     /// Applies settings as a difference, all or nothing.
     ///
-    /// - Parameter record: writes the journal to disk; called before the first change and after the last.
+    /// - Parameters:
+    ///   - restoring: puts back what others took away, as much of it as can be.
+    ///   - record: writes the journal to disk; called before the first change and after the last.
     /// - Returns: what is in force, and the journal of it.
     package func apply(
         _ settings: TunnelNetworkSettings,
+        restoring: Bool = false,
         journal: NetworkJournal,
         record: @Sendable (NetworkJournal) throws -> Void
     ) throws(NetworkSettingsError) -> (applied: AppliedNetworkSettings, journal: NetworkJournal) {
         var journal = journal
         ownInterfaces.insert(settings.interface.index)
-        let applied = try applier.apply(settings, journal: &journal, record: record)
+        let applied = try applier.apply(settings, restoring: restoring, journal: &journal, record: record)
         return (applied, journal)
     }
 

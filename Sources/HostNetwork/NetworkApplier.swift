@@ -20,9 +20,12 @@ package struct NetworkApplier: Sendable {
     ///
     /// The journal is handed to `record` before the first change, as it must be read should the process die in between,
     /// and after the last one. On failure all is as it was before, the journal too.
+    /// - Parameter restoring: puts back what others took away of settings that are in force, as much of it as can be: a
+    ///   failure undoes nothing.
     /// - Throws: which step failed and why; for a route that is taken, whose it is.
     package func apply(
         _ settings: TunnelNetworkSettings,
+        restoring: Bool = false,
         journal: inout NetworkJournal,
         record: (NetworkJournal) throws -> Void
     ) throws(NetworkSettingsError) -> AppliedNetworkSettings {
@@ -41,7 +44,7 @@ package struct NetworkApplier: Sendable {
             interface: settings.interface
         )
         if !difference.isEmpty || journal != journal.replacing(with: plan.objects, on: settings.interface) {
-            try carryOut(difference, plan.objects, &journal, record)
+            try carryOut(difference, plan.objects, restoring: restoring, &journal, record)
         }
         let networks = plan.objects.addresses.map(\.prefix.network)
         return AppliedNetworkSettings(
@@ -76,7 +79,8 @@ package struct NetworkApplier: Sendable {
                 ipv6: ipv6State(settings),
                 hasStrictReversePathFilter: controls.hasStrictReversePathFilter(besides: settings.interface.name),
                 ownTable: slot.table,
-                rulePriority: slot.priority
+                rulePriority: slot.priority,
+                unroutedNetworks: state.unroutedNetworks
             )
         )
         return (objects, mtu)
@@ -110,6 +114,7 @@ package struct NetworkApplier: Sendable {
     private func carryOut(
         _ difference: NetworkDifference,
         _ objects: NetworkPlan,
+        restoring: Bool,
         _ journal: inout NetworkJournal,
         _ record: (NetworkJournal) throws -> Void
     ) throws(NetworkSettingsError) {
@@ -130,20 +135,26 @@ package struct NetworkApplier: Sendable {
         }
         if difference.needsPromotion { try promoteSecondaries(difference.interface.name) }
         var transaction = NetworkTransaction(socket: tables.socket)
-        do throws(NetworkChangeFailure) {
-            for (number, step) in difference.steps.enumerated() {
+        var failure: NetworkChangeFailure?
+        for (number, step) in difference.steps.enumerated() {
+            do throws(NetworkChangeFailure) {
                 try transaction.perform(step)
-                if number == 0, difference.bringsIPv6 { removeLinkLocalAddresses(difference.interface) }
+            } catch {
+                failure = failure ?? error
             }
-        } catch {
+            if failure != nil, !restoring { break }
+            if number == 0, difference.bringsIPv6 { removeLinkLocalAddresses(difference.interface) }
+        }
+        if let failure, !restoring {
             let left = transaction.rollBack()
             // What couldn't be undone stays in the journal, to be taken back later.
             if left.isEmpty { try? record(before) } else { journal = before.adding(objects, on: difference.interface) }
-            throw explain(error, left)
+            throw explain(failure, left)
         }
         journal = before.replacing(with: objects, on: difference.interface)
         // If this fails, the file names things that are gone, and taking those back does nothing.
         try? record(journal)
+        if let failure { throw explain(failure, []) }
     }
 
     /// Takes away what the kernel made up when the link had IPv6 again; nobody else can have one there yet.

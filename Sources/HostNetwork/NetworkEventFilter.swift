@@ -15,6 +15,11 @@ package struct NetworkEvents: OptionSet, Hashable, Sendable {
     package static let routes = NetworkEvents(rawValue: 4)
     /// Something happened to an interface of a tunnel: it went, or is up or down now, or has another name.
     package static let ownLinks = NetworkEvents(rawValue: 8)
+    /// A rule, a route or an address of a tunnel's was taken away, by whomever: by us too.
+    package static let ownSettings = NetworkEvents(rawValue: 16)
+
+    /// What concerns the tunnels themselves, and can't wait.
+    package static let own: NetworkEvents = [.ownLinks, .ownSettings]
 }
 
 /// Tells changes of the network around the tunnels from the tunnels' own and from the kernel's repetitions.
@@ -62,13 +67,21 @@ struct NetworkEventFilter: Sendable {
             let (header, attributes) = try message.read(ifaddrmsg.self)
             let flags = attributes.number(IFA_FLAGS, as: UInt32.self) ?? UInt32(header.ifa_flags)
             let state = AddressState(address: address, isTentative: flags & UInt32(IFA_F_TENTATIVE) != 0)
-            return changed(state, isGone: Int(message.type) == Int(RTM_DELADDR))
+            let isGone = Int(message.type) == Int(RTM_DELADDR)
+            let events = changed(state, isGone: isGone)
+            return isGone && ownInterfaces.contains(address.interface) ? events.union(.ownSettings) : events
         case Int(RTM_NEWROUTE), Int(RTM_DELROUTE):
-            guard let found = try KernelRoute(message), !found.isOurs, !found.isCloned,
-                found.route.table != UInt32(RT_TABLE_LOCAL.rawValue),
-                !(found.route.interface.map(ownInterfaces.contains) ?? false)
+            guard let found = try KernelRoute(message), !found.isCloned,
+                found.route.table != UInt32(RT_TABLE_LOCAL.rawValue)
             else { return [] }
-            return .routes
+            let isOwn = found.isOurs || found.route.interface.map(ownInterfaces.contains) ?? false
+            // One of ours may have been replaced by another's, of which nothing is told but that it is new.
+            guard Int(message.type) == Int(RTM_DELROUTE) || Int32(message.flags) & NLM_F_REPLACE != 0 else {
+                return isOwn ? [] : .routes
+            }
+            return isOwn ? .ownSettings : Int(message.type) == Int(RTM_DELROUTE) ? .routes : [.routes, .ownSettings]
+        case Int(RTM_DELRULE):
+            return try KernelRule(message).isOurs ? .ownSettings : []
         default:
             return []
         }

@@ -6,9 +6,14 @@ package struct NetworkLosses: Equatable, Sendable {
     package var addresses: [IPPrefix] = []
     /// Prefixes whose routes into the tunnel were removed.
     package var routes: [IPPrefix] = []
+    /// Prefixes without the unreachable route that stands behind the tunnel's.
+    package var barriers: [IPPrefix] = []
     package var rules: [RoutingRule] = []
     /// Prefixes with all their routes and rules, that the kernel sends elsewhere all the same.
     package var diversions: [RouteDiversion] = []
+
+    /// Whether nothing is missing that could be put back.
+    package var isEmpty: Bool { addresses.isEmpty && routes.isEmpty && barriers.isEmpty && rules.isEmpty }
 
     /// Prefixes that don't lead into the tunnel, for whatever reason.
     package var prefixes: Set<IPPrefix> {
@@ -35,6 +40,7 @@ package struct NetworkLosses: Equatable, Sendable {
         self.routes =
             journal.routes.filter { $0.kind == .unicast && !ours.contains($0) }.map(\.destination)
             + covered.filter { prefix in !main.contains { $0.length <= prefix.length && $0.contains(prefix.address) } }
+        barriers = journal.routes.filter { $0.kind == .unreachable && !ours.contains($0) }.map(\.destination)
         let known = Set(rules.filter(\.isOurs).compactMap(\.rule))
         self.rules = journal.rules.filter { !known.contains($0) }
     }
@@ -55,6 +61,14 @@ extension HostNetwork {
     ) async throws(NetlinkError) -> NetworkLosses {
         try reader.losses(of: journal, routes: routes, tunnels: ownInterfaces)
     }
+
+    /// Looks what of a tunnel's addresses, routes and rules is missing; where it can be put back.
+    package nonisolated func missing(
+        of journal: NetworkJournal,
+        routes: [IPPrefix]
+    ) async throws(NetlinkError) -> NetworkLosses {
+        try reader.missing(of: journal, routes: routes)
+    }
 }
 
 extension KernelTables {
@@ -63,27 +77,8 @@ extension KernelTables {
         routes: [IPPrefix],
         tunnels: OwnInterfaces
     ) throws(NetlinkError) -> NetworkLosses {
-        guard let interface = journal.interface else {
-            return NetworkLosses(of: journal, addresses: [], routes: [], rules: [])
-        }
-        let own = Set(journal.routes.map(\.destination))
-        let covered = routes.filter { !own.contains($0) }
-        var filters: Set<KernelRoute.Filter> = []
-        for route in journal.routes where route.kind == .unicast {
-            filters.insert(.init(route.destination, table: route.table, interface: interface.index))
-        }
-        for prefix in covered { filters.insert(.init(prefix, table: Route.mainTable, interface: interface.index)) }
-        var present: [KernelRoute] = []
-        for filter in filters { present += try self.routes(filter) }
-        var rules: [KernelRule] = []
-        if !journal.rules.isEmpty { rules = try self.rules(isIPv6: false) + self.rules(isIPv6: true) }
-        var losses = NetworkLosses(
-            of: journal,
-            covered: covered,
-            addresses: try addresses(of: interface.index),
-            routes: present,
-            rules: rules
-        )
+        var losses = try missing(of: journal, routes: routes)
+        guard let interface = journal.interface else { return losses }
         // Into a table of the user's own only rules of their own lead, of which we know nothing.
         let elsewhere = Set(journal.routes.filter(\.isInOthersTable).map(\.destination))
         let known = losses.prefixes.union(elsewhere)
@@ -94,6 +89,32 @@ extension KernelTables {
         )
         return losses
     }
+
+    func missing(of journal: NetworkJournal, routes: [IPPrefix]) throws(NetlinkError) -> NetworkLosses {
+        guard let interface = journal.interface else {
+            return NetworkLosses(of: journal, addresses: [], routes: [], rules: [])
+        }
+        let own = Set(journal.routes.map(\.destination))
+        let covered = routes.filter { !own.contains($0) }
+        var filters: Set<KernelRoute.Filter> = []
+        for route in journal.routes {
+            // What leads nowhere is on no interface.
+            let place = Ownership.tables.contains(route.table) ? nil : interface.index
+            filters.insert(.init(route.destination, table: route.table, interface: place))
+        }
+        for prefix in covered { filters.insert(.init(prefix, table: Route.mainTable, interface: interface.index)) }
+        var present: [KernelRoute] = []
+        for filter in filters { present += try self.routes(filter) }
+        var rules: [KernelRule] = []
+        if !journal.rules.isEmpty { rules = try self.rules(isIPv6: false) + self.rules(isIPv6: true) }
+        return NetworkLosses(
+            of: journal,
+            covered: covered,
+            addresses: try addresses(of: interface.index),
+            routes: present,
+            rules: rules
+        )
+    }
 }
 
 extension Route {
@@ -101,7 +122,7 @@ extension Route {
 }
 
 extension KernelRoute.Filter {
-    fileprivate init(_ prefix: IPPrefix, table: UInt32, interface: UInt32) {
+    fileprivate init(_ prefix: IPPrefix, table: UInt32, interface: UInt32?) {
         self.init(isIPv6: prefix.address.isIPv6, table: table, interface: interface)
     }
 }

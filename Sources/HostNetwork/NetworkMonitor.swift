@@ -8,12 +8,14 @@ import Synchronization
 
 /// Calls a handler when the network around the tunnels has changed, a moment after the first sign of it.
 ///
-/// What happens in that moment comes in the same call. Changes of the tunnels' own interfaces and of our own routes
-/// don't count as such. While nothing happens nothing wakes. Works in the network namespace of the thread that makes it.
+/// What happens in that moment comes in the same call, with what concerns the tunnels' own interfaces and settings in
+/// calls of its own. While nothing happens nothing wakes. Works in the network namespace of the thread that makes it.
 package final class NetworkMonitor: Sendable {
     private struct State {
         var filter: NetworkEventFilter
         var pending: NetworkEvents = []
+        /// Those of the tunnels' own, which are told sooner.
+        var pendingOwn: NetworkEvents = []
     }
 
     private let subscription: NetlinkSubscription
@@ -25,6 +27,8 @@ package final class NetworkMonitor: Sendable {
 
     /// A link that comes up does so in several steps, within a few milliseconds.
     private static let gatheringMilliseconds = 200
+    /// Whoever flushes a table removes it all in one go.
+    private static let gatheringOwnMilliseconds = 30
 
     /// - Parameters:
     ///   - queue: where `handler` is called.
@@ -42,6 +46,7 @@ package final class NetworkMonitor: Sendable {
         state = Mutex(State(filter: NetworkEventFilter(ownInterfaces)))
         subscription = try NetlinkSubscription(groups: [
             RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
+            RTNLGRP_IPV4_RULE, RTNLGRP_IPV6_RULE,
         ])
         try readTables()
     }
@@ -69,24 +74,30 @@ package final class NetworkMonitor: Sendable {
         } catch {
             // Something was lost: anything may have changed. Reading the tables is tried again at the next event.
             try? readTables()
-            events = [.links, .addresses, .routes, .ownLinks]
+            events = [.links, .addresses, .routes, .ownLinks, .ownSettings]
         }
+        gather(events.subtracting(.own), in: \.pending, Self.gatheringMilliseconds)
+        gather(events.intersection(.own), in: \.pendingOwn, Self.gatheringOwnMilliseconds)
+    }
+
+    private func gather(
+        _ events: NetworkEvents,
+        in place: any WritableKeyPath<State, NetworkEvents> & Sendable,
+        _ milliseconds: Int
+    ) {
         guard !events.isEmpty else { return }
         let isFirst = state.withLock { state in
-            defer { state.pending.formUnion(events) }
-            return state.pending.isEmpty
+            defer { state[keyPath: place].formUnion(events) }
+            return state[keyPath: place].isEmpty
         }
         guard isFirst else { return }
-        queue.asyncAfter(deadline: .now() + .milliseconds(Self.gatheringMilliseconds)) { [weak self] in
-            self?.deliver()
+        queue.asyncAfter(deadline: .now() + .milliseconds(milliseconds)) { [weak self] in
+            self?.deliver(place)
         }
     }
 
-    private func deliver() {
-        let events = state.withLock { state in
-            defer { state.pending = [] }
-            return state.pending
-        }
+    private func deliver(_ place: any WritableKeyPath<State, NetworkEvents> & Sendable) {
+        let events = state.withLock { state in exchange(&state[keyPath: place], with: []) }
         handler(events)
     }
 

@@ -11,6 +11,8 @@ struct NetworkPlan: Hashable, Sendable {
         /// The table and the first rule priority that the tunnel has or may take.
         var ownTable: UInt32
         var rulePriority: UInt32
+        /// Networks of the tunnel's addresses whose route somebody took away; the kernel makes it with the address alone.
+        var unroutedNetworks: Set<IPPrefix> = []
     }
 
     var addresses: [InterfaceAddress] = []
@@ -45,6 +47,10 @@ struct NetworkPlan: Hashable, Sendable {
         case .automatic: table = Route.mainTable
         case .number(let number): table = number
         case .off: return
+        }
+        // In place of the kernel's own.
+        for network in Set(connected.map(\.network)).intersection(facts.unroutedNetworks).sorted() {
+            routes.append(Route(to: network, interface: settings.interface.index))
         }
         prefixes = diverted
         for prefix in usable.routes where !diverted.contains(prefix) {

@@ -13,6 +13,8 @@ struct NetworkState: Sendable {
     let routes: [Route]
     /// The rules that the journal names and that are there.
     let rules: [RoutingRule]
+    /// Networks of the interface's addresses to which the kernel's own route is missing, although the interface is up.
+    let unroutedNetworks: Set<IPPrefix>
     /// Everybody's rules.
     let allRules: [KernelRule]
     /// The other links' own networks: their names and prefixes.
@@ -39,6 +41,9 @@ struct NetworkState: Sendable {
         let connected = try [false, true].map { (isIPv6) throws(NetlinkError) in
             try tables.routes(.init(isIPv6: isIPv6, table: Route.mainTable, owner: UInt8(RTPROT_KERNEL)))
         }
+        let routed = Set(connected.joined().filter { $0.route.interface == interface.index }.map(\.route.destination))
+        let networks = addresses.filter { !$0.withoutPrefixRoute && $0.prefix.length < $0.prefix.address.bitCount }
+        unroutedNetworks = link.isUp ? Set(networks.map(\.prefix.network)).subtracting(routed) : []
         neighbours = connected.joined().compactMap { found in
             guard let link = found.route.interface, link != interface.index else { return nil }
             return (link, found.route.destination)

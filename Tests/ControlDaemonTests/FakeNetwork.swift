@@ -14,6 +14,10 @@ final class FakeNetwork: TunnelNetwork {
         var devices: [String: UInt32] = [:]
         var settings: NetworkSettingsDocument?
         var isDown = false
+        /// What others took away of the settings; back when they are applied.
+        var missing: [String] = []
+        /// How often that is taken away again at once.
+        var meddling = 0
         /// What others renamed, by the name that it had.
         var newNames: [String: String] = [:]
         /// The call that fails.
@@ -86,10 +90,11 @@ final class FakeNetwork: TunnelNetwork {
         _ settings: NetworkSettingsDocument,
         to interface: InterfaceIdentity,
         port: Int?,
+        restoring: Bool,
         journal: NetworkJournal,
         record: @escaping @Sendable (NetworkJournal) throws -> Void
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
-        try note("apply \(settings.addresses.joined(separator: ",")) \(port ?? 0)")
+        try note("\(restoring ? "restore" : "apply") \(settings.addresses.joined(separator: ",")) \(port ?? 0)")
         if state.withLock({ exchange(&$0.applying, with: true) }) { try note("overlap") }
         let (toApply, afterRecord) = state.withLock { ($0.millisecondsToApply, $0.millisecondsAfterRecord) }
         try? await Task.sleep(for: .milliseconds(toApply))
@@ -101,7 +106,11 @@ final class FakeNetwork: TunnelNetwork {
         }
         state.withLock { $0.recorded = true }
         if afterRecord > 0 { try? await Task.sleep(for: .milliseconds(afterRecord)) }
-        state.withLock { $0.settings = settings }
+        state.withLock { state in
+            state.settings = settings
+            state.isDown = false
+            if state.meddling > 0 { state.meddling -= 1 } else { state.missing = [] }
+        }
         let applied = AppliedNetwork(
             addresses: settings.addresses,
             routes: settings.routes,
@@ -133,6 +142,10 @@ final class FakeNetwork: TunnelNetwork {
         var statistics = LinkStatistics()
         statistics.receivedBytes = 11
         return InterfaceReading(state: await state(of: interface), applied: applied, counters: statistics)
+    }
+
+    func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String] {
+        state.withLock { ($0.isDown ? ["the interface's being up"] : []) + $0.missing }
     }
 
     func resolve(_ name: String) async throws(ControlError) -> [String] {

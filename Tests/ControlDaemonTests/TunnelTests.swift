@@ -100,14 +100,14 @@ import Testing
             state.newNames = [old: "other"]
             state.devices["other"] = state.devices.removeValue(forKey: old)
         }
-        let applied = bench.network.calls.count { $0.hasPrefix("apply") }
+        // Being down for it costs routes.
+        bench.network.state.withLock { $0.missing = ["the route to 10.0.0.0/8"] }
         await tunnel.checkInterface()
         let after = await tunnel.view(of: configuration)
         #expect(after.status == .connected && after.interface == "other" && after.since == before.since)
         #expect(after.providerProcess == before.providerProcess)
         #expect(after.notes.contains("The interface \(old) was renamed to other from outside."))
-        // Being down for it costs routes.
-        #expect(bench.network.calls.count { $0.hasPrefix("apply") } == applied + 1)
+        #expect(bench.network.calls.count { $0.hasPrefix("restore") } == 1)
         let record = try #require(try bench.journal.records().records.first)
         #expect(record.interface == "other" && record.network.interface?.name == "other")
         let sockets = try FileSystem.names(inFolder: bench.temporary.path + "/wg")
@@ -117,20 +117,55 @@ import Testing
         #expect(bench.leftovers.isEmpty)
     }
 
-    @Test func `an interface that is switched off is told, and its settings come back with it`() async throws {
+    @Test func `an interface that is switched off is switched on again, with its settings`() async throws {
         let bench = try Bench()
         let configuration = try await bench.save()
         let tunnel = Tunnel(configuration, bench.services())
         try await start(tunnel, configuration, bench)
         bench.network.state.withLock { $0.isDown = true }
-        // Read when it is asked for, whether or not anybody was told.
-        #expect(await tunnel.view(of: configuration).status == .reasserting)
-        await tunnel.checkInterface()
-        let applied = bench.network.calls.count { $0.hasPrefix("apply") }
-        bench.network.state.withLock { $0.isDown = false }
         await tunnel.checkInterface()
         #expect(await tunnel.view(of: configuration).status == .connected)
-        #expect(bench.network.calls.count { $0.hasPrefix("apply") } == applied + 1)
+        #expect(bench.network.calls.count { $0.hasPrefix("restore") } == 1)
+        await end(tunnel)
+    }
+
+    @Test func `what is taken away while it is put back is put back too`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        await tunnel.mend(isFresh: true)
+        #expect(!bench.network.calls.contains { $0.hasPrefix("restore") }, "nothing is missing")
+        bench.network.state.withLock { state in
+            state.missing = ["the routing rule 29995"]
+            state.meddling = 3
+            state.millisecondsToApply = 0
+        }
+        await tunnel.mend(isFresh: true)
+        #expect(await eventually { bench.network.state.withLock { $0.missing.isEmpty } })
+        #expect(bench.network.calls.count { $0.hasPrefix("restore") } == 4)
+        await end(tunnel)
+    }
+
+    @Test func `what can't be put back is an error until it is there again`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        let witness = Witness(bench.hub)
+        bench.network.state.withLock { $0.missing = ["the routing rule 29995"] }
+        bench.network.fail("restore")
+        await tunnel.mend(isFresh: true)
+        let reason = "The routing rule 29995 can't be put back. The fake network can't restore 192.0.2.1/32 50000."
+        #expect(try await witness.event { $0.status == .reasserting }.reason == reason)
+        let view = await tunnel.view(of: configuration)
+        #expect((view.status, view.reason) == (.reasserting, reason))
+        // No use in trying again soon.
+        await tunnel.mend(isFresh: true)
+        #expect(bench.network.calls.count { $0.hasPrefix("restore") } == 1)
+        bench.network.state.withLock { $0.missing = [] }
+        await tunnel.mend(isFresh: false)
+        #expect(await tunnel.view(of: configuration).status == .connected)
         await end(tunnel)
     }
 

@@ -170,10 +170,13 @@ extension FakeKernel.Tables {
             guard let address = try InterfaceAddress(message), addresses.insert(address).inserted else {
                 throw .refused(code: EEXIST, text: nil)
             }
+            if let route = address.kernelRoute, !routes.contains(route) { routes.append(route) }
         case Int(RTM_DELADDR):
             guard let address = try InterfaceAddress(message), addresses.remove(address) != nil else {
                 throw .refused(code: EADDRNOTAVAIL, text: nil)
             }
+            let left = Set(addresses.compactMap(\.kernelRoute))
+            routes.removeAll { $0 == address.kernelRoute && !left.contains($0) }
         case Int(RTM_NEWROUTE):
             guard let new = try KernelRoute(message), !routes.contains(where: { $0.isSamePlace(new) }) else {
                 throw .refused(code: EEXIST, text: "File exists")
@@ -200,6 +203,23 @@ extension FakeKernel.Tables {
         default:
             throw .refused(code: EOPNOTSUPP, text: nil)
         }
+    }
+}
+
+extension InterfaceAddress {
+    /// What the kernel makes with it: the route to its network.
+    fileprivate var kernelRoute: KernelRoute? {
+        guard !withoutPrefixRoute, prefix.length < prefix.address.bitCount else { return nil }
+        return KernelRoute(
+            Route(
+                destination: prefix,
+                table: Route.mainTable,
+                metric: prefix.address.isIPv6 ? 256 : 0,  // IP6_RT_PRIO_ADDRCONF
+                kind: .unicast,
+                interface: interface
+            ),
+            owner: UInt8(RTPROT_KERNEL)
+        )
     }
 }
 

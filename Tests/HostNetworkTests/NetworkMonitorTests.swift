@@ -33,17 +33,62 @@ import Testing
             _ = applier.revert(&journal)
             var events: NetworkEvents = []
             while let more = heard.take(within: 500) { events.formUnion(more) }
-            #expect(events == .ownLinks, "a tunnel's start and stop is no change of the network")
+            #expect(events == .own, "a tunnel's start and stop is no change of the network")
 
             space.ip("addr add 192.0.2.99/24 dev under0")
             #expect(heard.take(within: Int(patienceMilliseconds))?.contains(.addresses) == true)
             space.ip("addr change 192.0.2.99/24 dev under0 valid_lft 900 preferred_lft 900")
             #expect(heard.take(within: 500) == nil, "the same address again is no change")
             space.ip("route replace default via 192.0.2.253")
+            #expect(heard.take(within: Int(patienceMilliseconds)) == .ownSettings, "it may have replaced ours")
             #expect(heard.take(within: Int(patienceMilliseconds)) == .routes)
             space.ip("link set under0 down")
             #expect(heard.take(within: Int(patienceMilliseconds))?.contains(.links) == true)
             #expect(heard.take(within: 500) == nil)
+        }
+    }
+
+    @Test func `what is taken from a tunnel is told as such, and soon`() async throws {
+        try await Namespace.run { space in
+            space.makeUnderlay()
+            let heard = Mailbox()
+            let own = OwnInterfaces()
+            let monitor = try NetworkMonitor(on: DispatchQueue(label: "monitor"), ownInterfaces: own) { heard.put($0) }
+            let interface = try space.makeTun("tnet0")
+            own.insert(interface.index)
+            var journal = NetworkJournal()
+            _ = try NetworkApplier(socket: space.socket).apply(
+                TunnelNetworkSettings(
+                    interface: interface,
+                    addresses: prefixes("10.7.0.2/24", "fd00:7::2/64"),
+                    routes: prefixes("0.0.0.0/0", "::/0", "10.8.0.0/16", "fd00:8::/64")
+                ),
+                journal: &journal
+            ) { _ in }
+            monitor.resume()
+            defer { monitor.cancel() }
+            while heard.take(within: 500) != nil {}
+            for (removal, restoring) in [
+                ("rule del pref 29995", "rule add pref 29995 lookup main protocol 140"),
+                ("-6 rule del pref 29994", "-6 rule add pref 29994 lookup main protocol 140"),
+                ("route del 10.8.0.0/16", "route add 10.8.0.0/16 dev tnet0 proto 140"),
+                ("-6 route del fd00:8::/64", "-6 route add fd00:8::/64 dev tnet0 proto 140"),
+                ("addr del fd00:7::2/64 dev tnet0", "addr add fd00:7::2/64 dev tnet0 nodad"),
+            ] {
+                space.ip(removal)
+                #expect(heard.take(within: Int(patienceMilliseconds)) == .ownSettings, "\(removal)")
+                space.ip(restoring)
+                #expect(heard.take(within: 300) == nil, "\(restoring)")
+            }
+            // Replaced, it isn't told to be gone.
+            space.ip("route replace 10.8.0.0/16 via 192.0.2.254")
+            var events: NetworkEvents = []
+            while let more = heard.take(within: 500) { events.formUnion(more) }
+            #expect(events == [.ownSettings, .routes])
+            // Others' rules are theirs.
+            space.ip("rule add pref 100 lookup main")
+            space.ip("rule del pref 100")
+            #expect(heard.take(within: 300) == nil)
         }
     }
 
@@ -65,7 +110,8 @@ import Testing
             ) { _ in }
             monitor.resume()
             defer { monitor.cancel() }
-            #expect(heard.take(within: Int(patienceMilliseconds)) == [.links, .addresses, .routes, .ownLinks])
+            #expect(heard.take(within: Int(patienceMilliseconds)) == .own)
+            #expect(heard.take(within: Int(patienceMilliseconds)) == [.links, .addresses, .routes])
             #expect(heard.take(within: 500) == nil)
             space.ip("addr add 192.0.2.99/24 dev under0")
             #expect(heard.take(within: Int(patienceMilliseconds))?.contains(.addresses) == true)

@@ -96,41 +96,55 @@ class Interface(unittest.TestCase):
         self.assertEqual(self.network(), network)
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)
 
-    def test_what_others_take_from_it_is_not_shown(self):
+    def test_what_others_take_from_it_is_put_back(self):
         self.up("10.20.0.2/32, fd20::2/128, 10.66.0.0/16", MTU=1380)
         whole = self.daemon.status("home")
         self.assertEqual(whole["addresses"], ["10.20.0.1/24", "fd20::1/64"])
         self.assertCountEqual(whole["routes"], ["10.66.0.0/16", "10.20.0.2/32", "fd20::2/128"])
         self.assertEqual((whole["mtu"], whole["notes"]), (1380, []))
-        self.a.ip("route", "del", "10.66.0.0/16")
+        network = self.network()
         self.a.ip("link", "set", self.name, "mtu", "1300")
         status = self.daemon.status("home")
-        self.assertCountEqual(status["routes"], ["10.20.0.2/32", "fd20::2/128"])
-        self.assertEqual(status["mtu"], 1300)
-        self.assertIn("The route to 10.66.0.0/16 was removed from outside.", status["notes"])
-        self.assertIn("The MTU was 1380, and was changed to 1300 from outside.", status["notes"])
-        self.a.ip("addr", "del", "10.20.0.1/24", "dev", self.name)
-        # The next tunneld knows no more than the kernel does.
+        self.assertEqual((status["mtu"], status["notes"]),
+                         (1300, ["The MTU was 1380, and was changed to 1300 from outside."]))
+        self.a.ip("route", "del", "10.66.0.0/16")
+        wait_for("the route and the MTU", lambda: self.network() == network, SLACK)
+        # By the next tunneld, too.
         self.daemon.kill()
+        self.a.ip("addr", "del", "10.20.0.1/24", "dev", self.name)
         self.daemon.start()
+        wait_for("the address", lambda: self.network() == network, SLACK)
         status = self.daemon.status("home")
-        self.assertEqual((status["addresses"], status["routes"]), (["fd20::1/64"], ["fd20::2/128"]))
-        self.assertIn("The address 10.20.0.1/24 was taken from the interface from outside.", status["notes"])
+        for key in "addresses", "routes", "mtu", "notes", "lostRoutes":
+            self.assertEqual(status[key], whole[key])
         self.daemon.ctl("down", "home")
         self.assertEqual(self.a.snapshot(), self.before)
 
-    def test_what_leads_into_it_by_its_address_is_gone_with_that_route(self):
+    def test_what_leads_into_it_by_its_address_is_back_with_that_route(self):
         self.up("10.20.0.2/32, fd20::2/128, 10.66.0.0/16")
-        self.a.ip("route", "del", "10.20.0.0/24", "dev", self.name)
-        status = self.daemon.status("home")
-        self.assertCountEqual(status["routes"], ["10.66.0.0/16", "fd20::2/128"])
+        for removal in ("del", "10.20.0.0/24", "dev", self.name), ("flush", "dev", self.name):
+            self.a.ip("route", *removal)
+            wait_for("the way into the tunnel", lambda: self.daemon.status("home")["lostRoutes"] == []
+                     and f"dev {self.name}" in self.a.ip("route", "get", "10.20.0.2").stdout, SLACK)
+            self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        self.daemon.ctl("down", "home")
+        self.assertEqual(self.a.snapshot(), self.before)
+
+    def test_what_somebody_else_has_put_in_the_place_is_told(self):
+        self.up("10.20.0.2/32, 10.66.0.0/16")
+        self.a.ip("route", "replace", "10.66.0.0/16", "dev", "eth0", "proto", "static")
+        status = self.daemon.wait_status("home", "reasserting", SLACK)
+        self.assertIn("The route to 10.66.0.0/16 can't be put back.", status["reason"])
+        self.assertIn("interface eth0, made by the administrator (protocol static)", status["reason"])
         self.assertEqual((status["lostRoutes"], status["notes"]),
-                         (["10.20.0.2/32"], ["The route to 10.20.0.2/32 was removed from outside."]))
+                         (["10.66.0.0/16"], ["The route to 10.66.0.0/16 was removed from outside."]))
         check = self.daemon.ctl("status", "home", "--check", check=False)
         self.assertEqual((check.returncode, check.stderr),
-                         (3, "tunnelctl: traffic to 10.20.0.2/32 doesn't go through home.\n"))
-        self.a.ip("route", "flush", "dev", self.name)
-        self.assertEqual(self.daemon.status("home")["routes"], ["fd20::2/128"])
+                         (3, "tunnelctl: home is reasserting.\n"))
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        self.a.ip("route", "del", "10.66.0.0/16")
+        status = self.daemon.wait_status("home", "connected", 12 * SLACK)
+        self.assertEqual(status["lostRoutes"], [])
 
     def test_live_changes_end_where_a_fresh_start_does(self):
         self.up("10.20.0.2/32, fd20::2/128, 10.66.0.0/16", MTU=1380)
@@ -153,17 +167,12 @@ class Interface(unittest.TestCase):
                           lambda: (s := self.daemon.status("home"))["generation"] == generation and s, 5 * SLACK)
         return self.network(), status
 
-    def test_an_interface_that_is_switched_off_is_not_called_connected(self):
+    def test_an_interface_that_is_switched_off_is_switched_on_again(self):
         self.up("10.20.0.2/32, fd20::2/128")
         network = self.network()
         self.a.ip("link", "set", self.name, "down")
-        status = self.daemon.status("home")
-        self.assertEqual(status["status"], "reasserting")
-        self.assertIn(f"The interface {self.name} is down", status["reason"])
-        wait_for("watch to tell it", lambda: "is down" in self.watch.log_path.read_text(), 2 * SLACK)
-        self.a.ip("link", "set", self.name, "up")
+        wait_for("the addresses and routes", lambda: self.network() == network, SLACK)
         self.daemon.wait_status("home", "connected", 2 * SLACK)
-        wait_for("the addresses and routes", lambda: self.network() == network, 2 * SLACK)
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)
         self.assertEqual(ping(self.a, "fd20::2"), 3)
 

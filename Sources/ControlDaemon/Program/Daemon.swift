@@ -288,7 +288,8 @@ package final class Daemon: Sendable {
                 log.debug("The network changed: \(events)")
                 Task {
                     if events.contains(.ownLinks) { await tunnels.interfacesChanged() }
-                    if !events.subtracting(.ownLinks).isEmpty { await tunnels.pathChanged() }
+                    if events.contains(.ownSettings) { await tunnels.settingsChanged() }
+                    if !events.subtracting(.own).isEmpty { await tunnels.pathChanged() }
                 }
             }
             monitor.resume()

@@ -14,6 +14,10 @@ extension AppliedNetwork {
         present.routes.removeAll { lostRoutes.contains($0) }
         present.notes += losses.addresses.map { "The address \($0) was taken from the interface from outside." }
         present.notes += losses.routes.map { "The route to \($0) was removed from outside." }
+        present.notes += losses.barriers.map {
+            "The unreachable route to \($0) was removed from outside: while the interface is down, traffic may leave "
+                + "elsewhere."
+        }
         present.notes += losses.rules.map {
             "The routing rule \($0.priority) was removed from outside: \($0.consequence)."
         }
@@ -23,6 +27,14 @@ extension AppliedNetwork {
         }
         if mtu != self.mtu { present.notes.append("The MTU was \(self.mtu), and was changed to \(mtu) from outside.") }
         return present
+    }
+}
+
+extension NetworkLosses {
+    /// What is missing, an item each: "the route to 10.0.0.0/8".
+    var items: [String] {
+        addresses.map { "the address \($0)" } + routes.map { "the route to \($0)" }
+            + barriers.map { "the unreachable route to \($0)" } + rules.map { "the routing rule \($0.priority)" }
     }
 }
 

@@ -103,12 +103,18 @@ package struct HostTunnelNetwork: TunnelNetwork {
         _ settings: NetworkSettingsDocument,
         to interface: InterfaceIdentity,
         port: Int?,
+        restoring: Bool,
         journal: NetworkJournal,
         record: @escaping @Sendable (NetworkJournal) throws -> Void
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
         let wanted = try TunnelNetworkSettings(settings, interface: interface, port: port)
         do throws(NetworkSettingsError) {
-            let (applied, journal) = try await host.apply(wanted, journal: journal, record: record)
+            let (applied, journal) = try await host.apply(
+                wanted,
+                restoring: restoring,
+                journal: journal,
+                record: record
+            )
             return (
                 AppliedNetwork(
                     addresses: applied.addresses.map(\.description),
@@ -158,6 +164,15 @@ package struct HostTunnelNetwork: TunnelNetwork {
             // What can't be asked for is no sign of anything.
             return InterfaceReading(state: .up, applied: applied)
         }
+    }
+
+    package func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String] {
+        let routes = applied.routes.compactMap { IPPrefix($0) }
+        guard let interface = journal.interface, let link = try? await host.link(index: interface.index),
+            link.name == interface.name
+        else { return [] }
+        let items = (try? await host.missing(of: journal, routes: routes))?.items ?? []
+        return link.isUp ? items : ["the interface's being up"] + items
     }
 
     package func resolve(_ name: String) async throws(ControlError) -> [String] {

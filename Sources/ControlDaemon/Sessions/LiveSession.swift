@@ -29,8 +29,8 @@ struct LiveSession: Sendable {
     var providerEnd: ProcessEnd?
     /// Tells whether the kernel killed it for lack of memory.
     var memoryKills: MemoryKills?
-    /// Whether the interface was found switched off.
-    var isInterfaceDown = false
+    /// Why what others took away of the network settings isn't put back; nil where it is, or nothing was.
+    var mendProblem: String?
     /// Endpoints that were authenticated, by public key: for a new provider to call at once.
     var endpoints: [String: String] = [:]
     /// What it counted of each peer, by public key, as far as that was told: another provider at the same interface goes

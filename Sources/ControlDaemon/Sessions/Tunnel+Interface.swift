@@ -7,27 +7,17 @@ import NetworkTypes
 extension Tunnel {
     /// Looks whether the interface is there and up; a new one is made where it is gone.
     func checkInterface() async {
-        guard isReady, let session = live?.session, let interface = live?.interface else { return }
+        guard keepsNetwork, let session = live?.session, let interface = live?.interface else { return }
         let state = await services.network.state(of: interface)
         // What was found may be out of date: the session ended, or another interface was made.
-        guard isReady, live?.session == session, live?.interface == interface else { return }
+        guard keepsNetwork, live?.session == session, live?.interface == interface else { return }
         switch state {
         case .renamed(let name):
             await goOn(under: name, interface, session)
             await checkInterface()
         case .gone: take(.providerLost(Self.interfaceIsGone(interface.name)), of: session)
-        case .down:
-            if live?.isInterfaceDown == false { log.warning("The interface \(interface.name) was switched off.") }
-            live?.isInterfaceDown = true
-            take(.interfaceChanged(problem: Self.isDown(interface.name)), of: session)
-        case .up:
-            if live?.isInterfaceDown == true {
-                live?.isInterfaceDown = false
-                await restoreNetwork(interface.name)
-                // It may have changed again meanwhile.
-                return await checkInterface()
-            }
-            take(.interfaceChanged(problem: nil), of: session)
+        // Being off costs routes, and addresses of IPv6, also where somebody has switched it on again.
+        case .down, .up: await mend(isFresh: state == .down)
         }
     }
 
@@ -49,28 +39,15 @@ extension Tunnel {
         live?.record.renaming = note
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
         log.notice("\(note) The tunnel goes on under its new name.")
-        // On kernels before 6.2 it was down for that, and has lost its routes.
-        if await services.network.state(of: InterfaceIdentity(index: interface.index, name: name)) == .up {
-            await restoreNetwork(name)
-        }
     }
 
-    /// The kernel has taken routes, and addresses of IPv6, away with the interface's being up.
-    private func restoreNetwork(_ name: String) async {
-        do {
-            try await putInForce(nil)
-            log.notice("The interface \(name) is on, with its addresses and routes.")
-        } catch {
-            log.warning("The interface \(name) is on, but its settings can't be put in force: \(error)")
-        }
-    }
-
-    /// What stands against an interface of this name in this state.
-    static func problem(_ state: InterfaceState, _ name: String) -> String? {
-        switch state {
-        case .up, .renamed: nil
-        case .down: isDown(name)
-        case .gone: interfaceIsGone(name).message
+    /// What stands against the interface in this state; nil for one that isn't known.
+    func interfaceProblem(_ state: InterfaceState?) -> String? {
+        guard let name = live?.interface?.name else { return nil }
+        return switch state {
+        case .gone: Self.interfaceIsGone(name).message
+        case .down: live?.mendProblem ?? "The interface \(name) is down: it was switched off from outside."
+        case .up, .renamed, nil: live?.mendProblem
         }
     }
 
@@ -88,13 +65,9 @@ extension Tunnel {
         }
         log.warning("The interface \(name) is gone; making it anew.")
         live?.descriptors[DescriptorLabel.tun] = nil
-        live?.isInterfaceDown = false
+        live?.mendProblem = nil
         _ = try await makeInterface(name, owner: user)
         return true
-    }
-
-    private static func isDown(_ name: String) -> String {
-        "The interface \(name) is down: it was switched off from outside. Switch it on: ip link set \(name.shellQuoted) up."
     }
 
     static func interfaceIsGone(_ name: String) -> ControlError {

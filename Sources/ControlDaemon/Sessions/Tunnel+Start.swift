@@ -243,21 +243,27 @@ extension Tunnel {
 
     /// Puts the settings in force, after whatever does so already: each change begins with the journal of the last.
     ///
-    /// - Parameter settings: nil: those that are in force then, once more.
+    /// - Parameters:
+    ///   - settings: nil: those that are in force then, once more.
+    ///   - restoring: puts back what others took away of them, as much of it as can be.
     /// - Returns: the interface's MTU.
     @discardableResult
-    func putInForce(_ settings: NetworkSettingsDocument?) async throws -> Int {
+    func putInForce(_ settings: NetworkSettingsDocument?, restoring: Bool = false) async throws -> Int {
         guard let session = live?.session else { throw Self.sessionEnded }
         let before = networkTurn
         let turn = Task {
             await before?.value
-            return try await self.putInForceNow(settings, session)
+            return try await self.putInForceNow(settings, session, restoring)
         }
         networkTurn = Task { _ = try? await turn.value }
         return try await turn.value
     }
 
-    private func putInForceNow(_ settings: NetworkSettingsDocument?, _ session: String) async throws -> Int {
+    private func putInForceNow(
+        _ settings: NetworkSettingsDocument?,
+        _ session: String,
+        _ restoring: Bool
+    ) async throws -> Int {
         guard !isStopping, let live, live.session == session, let interface = live.interface,
             let settings = settings ?? live.record.settings
         else { throw Self.sessionEnded }
@@ -268,6 +274,7 @@ extension Tunnel {
                 settings,
                 to: interface,
                 port: live.record.listenPort,
+                restoring: restoring,
                 journal: live.record.network
             ) { network in try file.write(changing: network) }
             applied = done

@@ -27,9 +27,7 @@ extension Tunnel {
             if condition.status == .connected { condition.status = .reasserting }
         } else if let session {
             // Not taken as an event: what the provider tells by itself, in order, is still to come.
-            let problem = reading.flatMap { reading in
-                live?.interface.flatMap { Self.problem(reading.state, $0.name) }
-            }
+            let problem = interfaceProblem(reading?.state)
             condition = self.condition(ifTold: state, problem: problem, of: session)
         }
         var view = view(of: stored, condition, state, reading?.applied, readAt: .now())

@@ -22,6 +22,7 @@ package actor Tunnel {
     private var work: Task<Void, Never>?
     /// The last change of the network settings.
     var networkTurn: Task<Void, Never>?
+    var mending = Mending()
     private var timer: BootTimer?
     private var timerPurpose: (session: String, event: TunnelMachine.Event)?
     /// When the status became what it is; nil before the first session.
@@ -73,6 +74,13 @@ package actor Tunnel {
 
     package var isIdle: Bool { machine.phase == .idle }
     var isStopping: Bool { if case .stopping = machine.phase { true } else { false } }
+    /// Whether the network settings are in force, and stay so.
+    var keepsNetwork: Bool {
+        switch machine.phase {
+        case .ready, .recovering: true
+        case .idle, .starting, .stopping: false
+        }
+    }
     var isReady: Bool { if case .ready = machine.phase { true } else { false } }
     var statusSince: Timestamp? { since }
     /// Whether the provider can be called, now or soon; nil where there is no session, or it ends.
@@ -245,6 +253,7 @@ package actor Tunnel {
             in: services.journal
         )
         live?.options = nextOptions
+        mending.governor = MendGovernor()
         nextOptions = nil
         setTimer(services.startTimeout, session, nil)
         work = Task { await self.runBringUp(session) }
@@ -286,7 +295,10 @@ package actor Tunnel {
 
     /// What was saved while the session couldn't take it.
     func takeOverWhatWasSaved() async {
-        if isReady { await configurationChanged() }
+        guard isReady else { return }
+        await configurationChanged()
+        // Somebody may have been at the network while nobody looked.
+        await mend(isFresh: false)
     }
 
     private func finishTearDown(_ session: String) {

@@ -18,10 +18,13 @@ package protocol TunnelNetwork: Sendable {
     func openNode() throws(ControlError) -> SharedDescriptor
     func openSockets(port: Int) throws(ControlError) -> TunnelSockets
     /// Puts the settings in force, as a difference, all or nothing.
+    ///
+    /// - Parameter restoring: they are in force, and what others took away is put back, as much of it as can be.
     func apply(
         _ settings: NetworkSettingsDocument,
         to interface: InterfaceIdentity,
         port: Int?,
+        restoring: Bool,
         journal: NetworkJournal,
         record: @escaping @Sendable (NetworkJournal) throws -> Void
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal)
@@ -40,6 +43,8 @@ package protocol TunnelNetwork: Sendable {
     ///   - journal: what was put in force for `applied`.
     func read(_ interface: InterfaceIdentity, _ applied: AppliedNetwork?, _ journal: NetworkJournal) async
         -> InterfaceReading
+    /// What of the settings in force others took away, an item each; nothing where the kernel can't be asked.
+    func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String]
     /// Looks a name up outside of all tunnels.
     func resolve(_ name: String) async throws(ControlError) -> [String]
 }

@@ -39,6 +39,11 @@ package actor Tunnels {
         await forEach { await $0.checkInterface() }
     }
 
+    /// Has every running tunnel look whether others took something of its settings away, and put it back.
+    package func settingsChanged() async {
+        await forEach { await $0.mend(isFresh: true) }
+    }
+
     /// Lets go of all providers, which go on.
     package func abandonAll() async {
         await forEach { await $0.abandon() }
