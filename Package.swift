@@ -37,7 +37,7 @@ let host: [Target] = [
     swift("VarlinkSocket", base + ["VarlinkCore"]),
     swift("SystemBus", base + ["CSystemd"]),
     swift("PacketIO", base),
-    swift("HostNetwork", base + ["Netlink", "CAres"]),
+    swift("HostNetwork", base + ["Netlink", "SystemBus", "CAres"]),
 ]
 
 /// The pieces that programs are put together from.

@@ -169,6 +169,15 @@ extension CommandDescription {
                     "The answer is printed as it came; with --json, as base64 and, where it is text, as that.",
                 ]
             )
+        case .network:
+            CommandDescription(
+                command,
+                "Show the network around the tunnels: links, default routes, name servers.",
+                options: [OptionDescription(.watch, "Go on with a line for each change, until interrupted.")],
+                details: [
+                    "With --json --watch, each change is a line: the whole network, and what is different in it."
+                ]
+            )
         case .doctor:
             CommandDescription(
                 command,

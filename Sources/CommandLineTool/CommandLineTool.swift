@@ -98,6 +98,7 @@ package struct CommandLineTool: Sendable {
         case .watch: try await WatchCommand(context).run()
         case .stats: try await StatisticsCommand(context).run()
         case .message: try await MessageCommand(context).run()
+        case .network: try await NetworkCommand(context).run()
         case .doctor: try await DoctorCommand(context).run()
         case .version: try await VersionCommand(context).run()
         case .help: try HelpCommand(context).run()

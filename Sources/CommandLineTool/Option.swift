@@ -23,6 +23,7 @@ package enum Option: String, CaseIterable, Sendable {
     case timeout = "--timeout"
     case all = "--all"
     case check = "--check"
+    case watch = "--watch"
     case kind = "--kind"
     case file = "--file"
     case passwordFile = "--password-file"

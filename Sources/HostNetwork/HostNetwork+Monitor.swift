@@ -1,5 +1,6 @@
 package import Dispatch
 package import Netlink
+package import SystemBus
 
 extension HostNetwork {
     /// A monitor, not yet resumed, that knows the interfaces to which settings are applied here as the tunnels' own.
@@ -8,5 +9,16 @@ extension HostNetwork {
         handler: @escaping @Sendable (NetworkEvents) -> Void
     ) throws(NetlinkError) -> NetworkMonitor {
         try NetworkMonitor(on: queue, ownInterfaces: ownInterfaces, handler: handler)
+    }
+
+    /// A reader of what is around the tunnels, that tells the interfaces of tunnels from others.
+    ///
+    /// - Parameter bus: where resolved and NetworkManager are asked.
+    package nonisolated func snapshotReader(bus: SystemBus) throws(NetlinkError) -> SnapshotReader {
+        try SnapshotReader(
+            ownInterfaces: ownInterfaces,
+            nameServers: NameServerReader(bus: bus),
+            metered: MeteredReader(bus: bus)
+        )
     }
 }

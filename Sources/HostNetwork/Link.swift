@@ -11,6 +11,10 @@ package struct Link: Hashable, Sendable {
     package let mtu: Int
     /// The driver: "tun", "wireguard", "veth"; nil for hardware.
     package let kind: String?
+    /// `ARPHRD_ETHER` and the like (net/if_arp.h).
+    package let hardwareType: UInt16
+    /// Six bytes for Ethernet; empty where it has none.
+    package let hardwareAddress: [UInt8]
     package let statistics: LinkStatistics
 
     package init(
@@ -19,6 +23,8 @@ package struct Link: Hashable, Sendable {
         flags: UInt32,
         mtu: Int,
         kind: String? = nil,
+        hardwareType: UInt16 = UInt16(ARPHRD_ETHER),
+        hardwareAddress: [UInt8] = [],
         statistics: LinkStatistics = LinkStatistics()
     ) {
         self.index = index
@@ -26,10 +32,14 @@ package struct Link: Hashable, Sendable {
         self.flags = flags
         self.mtu = mtu
         self.kind = kind
+        self.hardwareType = hardwareType
+        self.hardwareAddress = hardwareAddress
         self.statistics = statistics
     }
 
     package var isUp: Bool { flags & UInt32(IFF_UP) != 0 }
+    /// Whether it is up and carries packets: a cable is plugged in, a network joined.
+    package var isRunning: Bool { isUp && flags & UInt32(IFF_RUNNING) != 0 }
     package var isLoopback: Bool { flags & UInt32(IFF_LOOPBACK) != 0 }
 
     /// Reads an `RTM_NEWLINK`.
@@ -43,6 +53,8 @@ package struct Link: Hashable, Sendable {
             flags: header.ifi_flags,
             mtu: Int(attributes.number(IFLA_MTU, as: UInt32.self) ?? 0),
             kind: try attributes.nested(IFLA_LINKINFO)?.string(IFLA_INFO_KIND),
+            hardwareType: header.ifi_type,
+            hardwareAddress: attributes[IFLA_ADDRESS].map(Array.init) ?? [],
             statistics: stats.map(LinkStatistics.init) ?? LinkStatistics()
         )
     }

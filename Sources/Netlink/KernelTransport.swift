@@ -6,13 +6,21 @@ import LinuxSystem
 /// A netlink socket of libmnl.
 @safe struct KernelTransport: ~Copyable, NetlinkTransport {
     private let handle: OpaquePointer
-    /// Larger than any datagram that the kernel makes for a dump (32 KiB, net/netlink/af_netlink.c).
-    private var buffer = [UInt8](repeating: 0, count: 65_536)
+    private var buffer: [UInt8]
+    /// No datagram of the kernel's comes near it.
+    private static let longest = 16 << 20
 
-    init() throws(NetlinkError) { unsafe handle = try unsafe KernelTransport.open() }
+    /// - Parameters:
+    ///   - protocolNumber: `NETLINK_ROUTE` and the like (netlink(7)).
+    ///   - bufferSize: that of the first datagrams, larger than what the kernel makes for a dump (32 KiB,
+    ///     net/netlink/af_netlink.c); it grows with what comes.
+    init(_ protocolNumber: Int32 = NETLINK_ROUTE, bufferSize: Int = 65_536) throws(NetlinkError) {
+        unsafe handle = try unsafe KernelTransport.open(protocolNumber)
+        buffer = [UInt8](repeating: 0, count: bufferSize)
+    }
 
-    private static func open() throws(NetlinkError) -> OpaquePointer {
-        guard let handle = unsafe mnl_socket_open2(NETLINK_ROUTE, Int32(SOCK_CLOEXEC.rawValue)) else {
+    private static func open(_ protocolNumber: Int32) throws(NetlinkError) -> OpaquePointer {
+        guard let handle = unsafe mnl_socket_open2(protocolNumber, Int32(SOCK_CLOEXEC.rawValue)) else {
             throw .socket(SystemError(errno, in: "socket(AF_NETLINK)"))
         }
         guard unsafe mnl_socket_bind(handle, 0, MNL_SOCKET_AUTOPID) == 0 else {
@@ -46,6 +54,12 @@ import LinuxSystem
 
     mutating func receive() throws(NetlinkError) -> [UInt8] {
         do throws(SystemError) {
+            // What is cut off is lost, so the length comes first.
+            let descriptor = unsafe mnl_socket_get_fd(handle)
+            let length = try check("recv(AF_NETLINK)") {
+                unsafe recv(descriptor, &buffer, buffer.count, Int32(MSG_PEEK | MSG_TRUNC))
+            }
+            if length > buffer.count, length <= Self.longest { buffer = [UInt8](repeating: 0, count: length) }
             let count = try check("recvmsg(AF_NETLINK)") {
                 unsafe buffer.withUnsafeMutableBytes { unsafe mnl_socket_recvfrom(handle, $0.baseAddress, $0.count) }
             }

@@ -1,3 +1,4 @@
+import CShims
 import Synchronization
 
 /// A socket to rtnetlink in the network namespace of the thread that makes it.
@@ -6,9 +7,10 @@ import Synchronization
 package final class RouteSocket: NetlinkSocket {
     private let conversation: Mutex<NetlinkConversation<KernelTransport>>
 
+    /// - Parameter protocolNumber: another one speaks to another part of the kernel (`GenericNetlink`).
     /// - Throws: `socket` when the process may not open one.
-    package init() throws(NetlinkError) {
-        conversation = Mutex(NetlinkConversation(try KernelTransport()))
+    package init(_ protocolNumber: Int32 = NETLINK_ROUTE) throws(NetlinkError) {
+        conversation = Mutex(NetlinkConversation(try KernelTransport(protocolNumber)))
     }
 
     package func request(_ request: NetlinkRequest) throws(NetlinkError) -> [NetlinkMessage] {

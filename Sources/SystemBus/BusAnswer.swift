@@ -4,7 +4,7 @@ import CSystemd
 ///
 /// Source: sd_bus_message_read_basic(3), sd_bus_message_enter_container(3).
 @safe package struct BusAnswer: ~Copyable {
-    private let message: OpaquePointer
+    let message: OpaquePointer
 
     init(of message: OpaquePointer) { unsafe self.message = message }
 
@@ -30,7 +30,7 @@ import CSystemd
         return try read(self)
     }
 
-    private func read<Value>(_ kind: Unicode.Scalar, _ value: inout Value) throws(BusError) {
+    func read<Value>(_ kind: Unicode.Scalar, _ value: inout Value) throws(BusError) {
         let code = unsafe withUnsafeMutablePointer(to: &value) {
             unsafe sd_bus_message_read_basic(message, BusArguments.code(kind), $0)
         }
@@ -38,7 +38,7 @@ import CSystemd
     }
 
     /// - Parameter code: 0 where the message is at its end.
-    private func found(_ code: Int32) throws(BusError) {
+    func found(_ code: Int32) throws(BusError) {
         guard code > 0 else {
             throw .malformed(code == 0 ? "the reply holds less than was asked for" : BusConnection.reason(code))
         }

@@ -8,7 +8,7 @@ enum FakeService {
     static func make(_ box: FakeBox, version: String, interfaces: [String]?) throws -> VarlinkService {
         let all = [
             InterfaceDescriptions.configurations, InterfaceDescriptions.sessions, InterfaceDescriptions.keychain,
-            InterfaceDescriptions.diagnostics,
+            InterfaceDescriptions.diagnostics, InterfaceDescriptions.network,
         ]
         var service = VarlinkService(
             ServiceDescription(
@@ -25,6 +25,15 @@ enum FakeService {
             let fake = try box.get()
             try fake.called("Doctor")
             return DiagnosticsCalls.DoctorReply(findings: fake.update { $0.findings })
+        }
+        service.on("org.tunneld.Network.Snapshot") { (_: NoParameters, _) in
+            NetworkCalls.SnapshotReply(network: try box.get().update { $0.network })
+        }
+        service.onMore("org.tunneld.Network.Watch") { request in
+            let network = try box.get().update { $0.network }
+            let change = NetworkChangeView(kind: "carrierLost", interface: "eth0", value: nil)
+            try request.responder.send(NetworkCalls.WatchReply(network: network, changes: []))
+            try request.responder.reply(NetworkCalls.WatchReply(network: network, changes: [change]))
         }
         return service
     }

@@ -39,6 +39,7 @@ final class FakeTunneld: Sendable {
         var messages: [MessageCalls.SendParameters] = []
         var answer: DataValue?
         var findings: [Finding] = []
+        var network = NetworkCommandTests.network
         var secrets: [(label: String, bytes: [UInt8])] = []
         /// Methods in the order in which they were called.
         var calls: [String] = []

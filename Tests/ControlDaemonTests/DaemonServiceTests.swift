@@ -2,6 +2,7 @@ import ControlAPI
 import Dispatch
 import FoundationEssentials
 import Glibc
+import HostNetwork
 import Journal
 import LinuxSystem
 import NetworkTypes
@@ -29,6 +30,7 @@ import VarlinkSocket
             hub: bench.hub,
             permission: Permission(allowsAllUsers: false),
             incidents: Self.incidents,
+            network: NetworkObserver { NetworkSnapshot() },
             log: bench.services().log
         )
     }

@@ -1,5 +1,6 @@
 import ControlAPI
 import Glibc
+import HostNetwork
 import Keychain
 import LinuxSystem
 import Testing
@@ -23,6 +24,7 @@ import VarlinkSocket
             hub: bench.hub,
             permission: Permission(allowsAllUsers: false),
             incidents: Incidents(),
+            network: NetworkObserver { NetworkSnapshot() },
             log: bench.services().log
         )
     }

@@ -5,7 +5,7 @@ import Testing
 @testable import Netlink
 
 @Suite struct NetlinkConversationTests {
-    private let anything = NetlinkRequest(RTM_GETLINK) { $0.header(ifinfomsg()) }
+    let anything = NetlinkRequest(RTM_GETLINK) { $0.header(ifinfomsg()) }
 
     @Test func `a request gets the answers that come before its acknowledgement`() throws {
         var conversation = NetlinkConversation(
@@ -88,6 +88,21 @@ import Testing
             return !text.isEmpty
         }
         #expect(try socket.dump(NetlinkRequest(RTM_GETLINK) { $0.header(ifinfomsg()) }).isEmpty == false)
+    }
+}
+
+extension NetlinkConversationTests {
+    @Test func `datagrams longer than the buffer are read whole`() throws {
+        // A link's message has more than 1,000 bytes, and comes in a datagram of its own or with others.
+        var conversation = NetlinkConversation(try KernelTransport(bufferSize: 64))
+        let links = try conversation.dump(anything)
+        #expect(try links.map { try $0.read(ifinfomsg.self).attributes.string(IFLA_IFNAME) }.contains("lo"))
+        let get = NetlinkRequest(RTM_GETLINK) {
+            $0.header(ifinfomsg())
+            $0.put(IFLA_IFNAME, string: "lo")
+        }
+        var other = NetlinkConversation(try KernelTransport(bufferSize: 16))
+        #expect(try other.request(get).first?.payload.count ?? 0 > 500)
     }
 }
 

@@ -61,6 +61,8 @@ package final class Daemon: Sendable {
             )
         )
         let gate = StartGate()
+        let bus = SystemBus(address: options.busAddress)
+        let observer = try observe(network, bus)
         let service = try DaemonService.make(
             store: store,
             keychain: keychain,
@@ -69,9 +71,10 @@ package final class Daemon: Sendable {
             hub: hub,
             permission: Permission(
                 allowsAllUsers: settings.allowsAllUsers,
-                authority: Polkit(bus: SystemBus(address: options.busAddress), log: log).authority
+                authority: Polkit(bus: bus, log: log).authority
             ),
             incidents: incidents,
+            network: observer,
             gate: gate,
             log: log
         )
@@ -94,7 +97,7 @@ package final class Daemon: Sendable {
             log: log
         )
         await edits.start(changed: contents.edited)
-        let monitor = watch(network, tunnels, log)
+        let monitor = watch(network, tunnels, observer, log)
         await gate.open()
         await gate.serve(server, on: listener)
         await BootStarts(store: store, catalogue: catalogue, tunnels: tunnels, log: log)
@@ -282,10 +285,25 @@ package final class Daemon: Sendable {
         }
     }
 
-    private static func watch(_ network: HostNetwork, _ tunnels: Tunnels, _ log: Logger) -> NetworkMonitor? {
+    private static func observe(_ network: HostNetwork, _ bus: SystemBus) throws(ControlError) -> NetworkObserver {
+        do {
+            let reader = try network.snapshotReader(bus: bus)
+            return NetworkObserver { try await reader.read() }
+        } catch {
+            throw ControlError(.networkSettingsFailed, "tunneld can't talk to rtnetlink.", reason: "\(error)")
+        }
+    }
+
+    private static func watch(
+        _ network: HostNetwork,
+        _ tunnels: Tunnels,
+        _ observer: NetworkObserver,
+        _ log: Logger
+    ) -> NetworkMonitor? {
         do {
             let monitor = try network.monitor(on: DispatchQueue(label: "network-monitor")) { @Sendable events in
                 log.debug("The network changed: \(events)")
+                Task { await observer.changed() }
                 Task {
                     if events.contains(.ownLinks) { await tunnels.interfacesChanged() }
                     if events.contains(.ownSettings) { await tunnels.settingsChanged() }

@@ -1,4 +1,5 @@
 import ControlAPI
+import HostNetwork
 import Journal
 import Keychain
 import VarlinkCore
@@ -14,12 +15,13 @@ enum DaemonService {
         hub: EventHub,
         permission: Permission,
         incidents: Incidents,
+        network: NetworkObserver,
         gate: StartGate? = nil,
         log: Logger
     ) throws -> VarlinkService {
         let texts = [
             InterfaceDescriptions.configurations, InterfaceDescriptions.sessions, InterfaceDescriptions.keychain,
-            InterfaceDescriptions.diagnostics,
+            InterfaceDescriptions.diagnostics, InterfaceDescriptions.network,
         ]
         var service = VarlinkService(
             ServiceDescription(
@@ -48,6 +50,7 @@ enum DaemonService {
         ).register(&service)
         KeychainService(store: store, keychain: keychain, permission: permission, log: log).register(&service)
         DiagnosticsService(catalogue: catalogue, incidents: incidents).register(&service)
+        NetworkService(observer: network).register(&service)
         if let gate { service.hold { try await gate.pass() } }
         return service
     }
