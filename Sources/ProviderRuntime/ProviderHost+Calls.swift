@@ -77,6 +77,20 @@ extension ProviderHost {
         try request.responder.reply(NoParameters())
     }
 
+    /// Answered when the tunnel is ready for it, which holds up no other call.
+    func sleep(_ request: VarlinkRequest) throws {
+        try obey(request)
+        let responder = request.responder
+        // A reply that can't be sent is for a controller that is gone.
+        tunnel.assumeIsolated { $0.sleep { @Sendable in try? responder.reply(NoParameters()) } }
+    }
+
+    func wake(_ request: VarlinkRequest) throws {
+        try obey(request)
+        tunnel.assumeIsolated { $0.wake() }
+        try request.responder.reply(NoParameters())
+    }
+
     func status(_ request: VarlinkRequest) throws {
         try obey(request)
         try request.responder.reply(ProviderCalls.StatusReply(state: currentState()))

@@ -26,6 +26,7 @@ enum ProviderService {
             ("Start", { try $0.start($1) }),
             ("UpdateConfiguration", { try $0.update($1) }), ("SettingsApplied", { try $0.settingsApplied($1) }),
             ("Supply", { try $0.supply($1) }), ("PathChanged", { try $0.pathChanged($1) }),
+            ("Sleep", { try $0.sleep($1) }), ("Wake", { try $0.wake($1) }),
             ("Status", { try $0.status($1) }), ("Stop", { try $0.stop($1) }), ("Ping", { try $0.ping($1) }),
             ("HandleMessage", { try $0.handleMessage($1) }),
         ]

@@ -36,6 +36,16 @@ package protocol TunnelProvider: Actor {
     /// The network changed: what was given up or waits is tried at once.
     func pathChanged()
 
+    /// The machine is about to sleep, or may do without having said so: a clock that counts sleep tells.
+    ///
+    /// - Parameter done: to be called from any thread, once, when the tunnel is ready for it; the machine waits for that, but
+    ///   only for a few seconds.
+    func sleep(_ done: @escaping @Sendable () -> Void)
+
+    /// The machine woke up, or didn't get to sleep: what holds no longer is dropped, and the other end is asked for an answer
+    /// at once, and again until it gives one.
+    func wake()
+
     /// Calls back, on any thread, as soon as whatever carries the packets has had its turn: never, where that hangs.
     func roundTrip(_ done: @escaping @Sendable () -> Void)
 

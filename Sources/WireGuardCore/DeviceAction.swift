@@ -17,6 +17,8 @@ package enum DeviceAction: Sendable {
     case dropStaged(PeerIdentifier)
     /// Forget and wipe the session with this index of ours, if the loop still has it; its keys are too old, or no longer right.
     case discard(PeerIdentifier, localIndex: UInt32)
+    /// Forget and wipe every session of this peer that is past its limit by now; younger ones stay.
+    case discardExpired(PeerIdentifier)
     /// Whether a timer runs that will look at the peer's traffic.
     ///
     /// While it doesn't, the loop has `trafficChanged` called as soon as the sample wants a timer. A driver that is told `false`

@@ -67,6 +67,9 @@ extension DeviceCore {
     ) {
         guard var pursuit = peer.pursuit else { return }
         if pursuit.attempts > 0 { peer.failure = outcome(of: pursuit, failure: peer.failure) }
+        if pursuit.isExcused, moment.now >= (pursuit.seriesStart ?? pursuit.startedAt) + Timing.rekeyAttempt {
+            pursuit.excuse(at: moment.now)
+        }
         let packetsWait = sample.isWaiting || hasSentData(sample, since: peer.lastInitiationSent)
         if let start = pursuit.seriesStart, moment.now >= start + Timing.rekeyAttempt {
             pursuit.seriesStart = nil

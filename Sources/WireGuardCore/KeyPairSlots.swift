@@ -51,6 +51,17 @@ package struct KeyPairSlots<Pair> {
         return dropped
     }
 
+    /// Empties the places whose sessions fit.
+    ///
+    /// - Returns: those that were there.
+    package mutating func remove(where fits: (Pair) -> Bool) -> [Pair] {
+        let removed = all.filter(fits)
+        if let pair = current, fits(pair) { current = nil }
+        if let pair = previous, fits(pair) { previous = nil }
+        if let pair = next, fits(pair) { next = nil }
+        return removed
+    }
+
     /// Empties all places.
     package mutating func removeAll() { self = KeyPairSlots() }
 }

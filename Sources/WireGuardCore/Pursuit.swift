@@ -10,7 +10,8 @@ struct Pursuit<C: Cryptography> {
     var wantedSince: Instant
     /// Whether packets want out (or a keepalive), not only the tunnel's own call at its start.
     var isForTraffic: Bool
-    let startedAt: Instant
+    /// When the search began, or was excused last.
+    var startedAt: Instant
     /// When the series began for which packets wait; it ends after 90 s.
     var seriesStart: Instant?
     /// Initiations sent.
@@ -25,12 +26,21 @@ struct Pursuit<C: Cryptography> {
     var reported: PeerFailure?
     /// Responses to the last initiation that didn't open.
     var failedResponses = 0
+    /// Whether the machine has slept since, or was about to: its time is no time in which the peer could answer.
+    var isExcused = false
 
     init(wantedSince: Instant, isForTraffic: Bool, startedAt: Instant, firstAttempt: Instant) {
         self.wantedSince = wantedSince
         self.isForTraffic = isForTraffic
         self.startedAt = startedAt
         nextAttempt = firstAttempt
+    }
+
+    /// Counts the time of the search, and of the series in it, from now on, once for a sleep.
+    mutating func excuse(at now: Instant) {
+        isExcused = false
+        startedAt = now
+        if seriesStart != nil { seriesStart = now }
     }
 
     /// The gap after the attempt that is being made, and the next one doubled up to the limit.

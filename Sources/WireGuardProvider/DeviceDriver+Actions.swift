@@ -31,6 +31,7 @@ extension DeviceDriver {
         case .dropStaged(let peer): outside.post([.dropStaged(peer)])
         // The core forgets all sessions of a peer at once.
         case .discard(let peer, _): outside.post([.wipeSessions(peer)])
+        case .discardExpired(let peer): outside.post([.wipeExpired(peer)])
         case .watch(let peer, let isWatched):
             guard let watch = peers[peer]?.watch, watch.setWatched(isWatched), !isWatched else { return }
             core.trafficChanged(peer, sample: watch.sample, at: moment, actions: &consequences)

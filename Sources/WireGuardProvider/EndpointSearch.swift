@@ -21,6 +21,8 @@ package struct EndpointSearch: Equatable, Sendable {
     private var learned: Endpoint?
     private var index = 0
     private var lookup = Lookup.needed
+    /// Whether the look-up that is wanted or under way is made though nothing speaks against the address in use.
+    private var isRefresh = false
 
     private enum Lookup: Equatable {
         case needed
@@ -103,6 +105,7 @@ package struct EndpointSearch: Equatable, Sendable {
         }
         switch origin {
         case .name:
+            isRefresh = false
             if lookup == .done { lookup = .needed }
             return nil
         // An interface has one number, so it is begun anew at once.
@@ -134,13 +137,15 @@ package struct EndpointSearch: Equatable, Sendable {
         let last = current
         // Beginning behind the last one, the list still is gone through whole before the next look-up.
         if let last, let position = endpoints.firstIndex(of: last) {
-            configured = Array(endpoints[(position + 1)...] + endpoints[...position])
+            let first = isRefresh ? position : position + 1
+            configured = Array(endpoints[first...] + endpoints[..<first])
         } else {
             configured = endpoints
         }
         if let learned, configured.contains(learned) { self.learned = nil }
         index = 0
         lookup = .done
+        isRefresh = false
         return current
     }
 
@@ -179,6 +184,15 @@ package struct EndpointSearch: Equatable, Sendable {
         if case .failed = lookup { lookup = .needed }
         // The interface may be another one of the same name.
         if interface != nil, lookup == .done { lookup = .needed }
+    }
+
+    /// Nobody knows any more whether the addresses are still right: they are looked up again, and the one in use stays where
+    /// it is still among them.
+    package mutating func refresh() {
+        networkChanged()
+        guard name != nil, lookup == .done else { return }
+        lookup = .needed
+        isRefresh = true
     }
 
     /// The peer answers, so its name can wait until it doesn't.

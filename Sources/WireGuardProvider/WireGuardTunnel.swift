@@ -76,6 +76,20 @@ package actor WireGuardTunnel: TunnelProvider {
         if case .running(let tunnel) = phase { tunnel.driver.networkChanged() }
     }
 
+    package func sleep(_ done: @escaping @Sendable () -> Void) {
+        if case .running(let tunnel) = phase {
+            tunnel.driver.sleep()
+            logger.info("The machine is about to sleep.")
+        }
+        done()
+    }
+
+    package func wake() {
+        guard case .running(let tunnel) = phase else { return }
+        logger.info("The machine woke up; asking the peers for an answer.")
+        tunnel.driver.wake()
+    }
+
     package func roundTrip(_ done: @escaping @Sendable () -> Void) {
         // Before its start the loop has nothing to carry.
         guard case .running(let tunnel) = phase, tunnel.isApplied else { return done() }

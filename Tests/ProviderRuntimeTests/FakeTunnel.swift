@@ -53,6 +53,11 @@ actor FakeTunnel: TunnelProvider {
 
     func settingsApplied(mtu: Int) throws(ControlError) { calls.append("applied \(mtu)") }
     func pathChanged() { calls.append("path") }
+    func sleep(_ done: @escaping @Sendable () -> Void) {
+        calls.append("sleep")
+        if isHanging { turns.append(done) } else { done() }
+    }
+    func wake() { calls.append("wake") }
     func roundTrip(_ done: @escaping @Sendable () -> Void) {
         if isHanging { turns.append(done) } else { done() }
     }

@@ -20,7 +20,7 @@ struct ProviderHostTests {
         }
     }
 
-    @Test(arguments: ["Start", "Stop", "Status", "Ping", "PathChanged", "Supply", "HandleMessage"])
+    @Test(arguments: ["Start", "Stop", "Status", "Ping", "PathChanged", "Sleep", "Wake", "Supply", "HandleMessage"])
     func `nothing is obeyed before an attach`(method: String) async throws {
         try await withHost { host in
             let error = await #expect(throws: VarlinkError.self) { try await host.call(method) }
@@ -58,6 +58,18 @@ struct ProviderHostTests {
             }
             await host.tunnel.goOn()
             try await host.call("Ping")
+        }
+    }
+
+    @Test func `a sleep is answered when the tunnel is ready for it, and holds up no other call`() async throws {
+        try await withHost { host in
+            _ = try await host.attach(epoch: 1)
+            await host.tunnel.hang()
+            async let asleep: Void = host.call("Sleep")
+            #expect(await eventually { await host.tunnel.calls.contains("sleep") })
+            try await host.call("Wake")
+            await host.tunnel.goOn()
+            try await asleep
         }
     }
 
@@ -201,12 +213,14 @@ struct ProviderHostTests {
             _ = try await host.start(descriptors: [])
             try await host.call("SettingsApplied", ProviderCalls.SettingsAppliedParameters(mtu: 1420))
             try await host.call("PathChanged")
+            try await host.call("Sleep")
+            try await host.call("Wake")
             let update = ProviderCalls.UpdateParameters(configuration: [:], descriptors: [])
             let reply: ProviderCalls.SettingsReply = try await host.ask("UpdateConfiguration", update)
             #expect(reply.settings.table == "off")
             let status: ProviderCalls.StatusReply = try await host.ask("Status", NoParameters())
             #expect(status.state.session == "session")
-            #expect(await host.tunnel.calls == ["start home", "applied 1420", "path", "update"])
+            #expect(await host.tunnel.calls == ["start home", "applied 1420", "path", "sleep", "wake", "update"])
         }
     }
 

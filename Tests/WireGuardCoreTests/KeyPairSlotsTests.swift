@@ -31,6 +31,22 @@ import WireGuardCore
         #expect(slots.current == 3 && slots.previous == 2 && slots.next == nil)
     }
 
+    @Test func `those that fit are taken out of their places, and the others keep theirs`() {
+        var slots = KeyPairSlots<Int>()
+        _ = slots.install(1, isInitiator: true)
+        _ = slots.install(2, isInitiator: false)
+        _ = slots.promote()
+        _ = slots.install(3, isInitiator: false)
+        #expect(slots.remove { $0 == 2 } == [2])
+        #expect(slots.current == nil && slots.previous == nil && slots.next == 3)
+        _ = slots.install(4, isInitiator: true)
+        #expect(slots.current == 4 && slots.previous == 3)
+        #expect(slots.remove { $0 < 4 } == [3])
+        #expect(slots.current == 4 && slots.previous == nil)
+        #expect(slots.remove { _ in true } == [4])
+        #expect(slots.all == [])
+    }
+
     @Test func `with nothing waiting there is nothing to promote`() {
         var slots = KeyPairSlots<Int>()
         _ = slots.install(1, isInitiator: true)

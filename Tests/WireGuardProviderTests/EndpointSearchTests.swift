@@ -38,6 +38,38 @@ struct EndpointSearchTests {
         #expect(tried == [Endpoint("192.0.2.1:1"), Endpoint("[2001:db8::1]:1"), nil])
     }
 
+    @Test func `after a sleep the name is looked up, and the address in use stays where it still has it`() throws {
+        var endpoint = EndpointSearch(.name("vpn.example", port: 1))
+        _ = endpoint.resolved(addresses, now: start)
+        _ = endpoint.advance()
+        endpoint.refresh()
+        let asked = [endpoint.ask(now: start), endpoint.ask(now: start)]
+        #expect(asked == [true, false])
+        let same = endpoint.resolved(addresses, now: start)
+        #expect(same == Endpoint("[2001:db8::1]:1"))
+        // The others have their turn behind it, as ever.
+        let tried = [endpoint.advance(), endpoint.advance(), endpoint.advance()]
+        #expect(tried == [Endpoint("192.0.2.2:1"), Endpoint("192.0.2.1:1"), nil])
+        // Once all were tried in vain it is no refreshment any more.
+        let again = endpoint.resolved(addresses, now: start)
+        #expect(again == Endpoint("[2001:db8::1]:1"))
+        endpoint.refresh()
+        let moved = endpoint.resolved([try #require(IPAddress("198.51.100.7"))], now: start)
+        #expect(moved == Endpoint("198.51.100.7:1"))
+    }
+
+    @Test func `after a sleep a look-up that failed comes at once, and an address needs none`() {
+        var name = EndpointSearch(.name("vpn.example", port: 1))
+        _ = name.ask(now: start)
+        name.failed(now: start)
+        name.refresh()
+        let asked = name.ask(now: start)
+        #expect(asked)
+        var address = EndpointSearch(.address(Endpoint(.v4(.loopback), port: 1)))
+        address.refresh()
+        #expect(address.deadline == nil)
+    }
+
     @Test func `a name that moved is called at its new address`() throws {
         var endpoint = EndpointSearch(.name("vpn.example", port: 1))
         _ = endpoint.resolved(addresses, now: start)

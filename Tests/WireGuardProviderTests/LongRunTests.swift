@@ -86,6 +86,46 @@ struct LongRunTests {
         #expect(device.outside.events == [.verdict(.connected)])
     }
 
+    @Test func `a wake after five minutes drops the keys, looks the name up and asks for an answer at once`() throws {
+        let device = try TestDevice()
+        let peer = try TestPeer(far, knows: device.publicKey, at: device.outside.moment())
+        var settings = DevicePeerSettings(publicKey: peer.publicKey)
+        settings.origin = .name("vpn.example", port: 51820)
+        try device.driver.addPeer(settings)
+        let identifier = try device.peer(peer.publicKey).identifier
+        device.driver.start()
+        device.driver.lookedUp("vpn.example", for: identifier, [far.address], failure: nil)
+        device.pass(.seconds(1))
+        #expect(carry(device, peer) == 1)
+        device.driver.sleep()
+        device.outside.now = device.outside.now + .seconds(300)
+        device.driver.expire()
+        _ = device.outside.takeSent()
+        device.driver.wake()
+        let posted = device.outside.commands.map { "\($0)".prefix { $0 != "(" } }
+        #expect(posted == ["wipeExpired", "send"], "\(posted)")
+        #expect(device.outside.lookUps == ["vpn.example", "vpn.example"])
+        #expect(device.state().peers.map(\.attempts) == [1])
+        // The address is still the name's, so nothing is called twice.
+        device.driver.lookedUp("vpn.example", for: identifier, [far.address], failure: nil)
+        #expect(carry(device, peer) == 1)
+        #expect(device.state().status == .connected)
+        #expect(device.state().peers.map(\.verification) == [.live])
+        #expect(device.outside.events == [.verdict(.connected)])
+    }
+
+    @Test func `a wake within the limit keeps the keys and asks for an answer under them`() throws {
+        let (device, peer) = try pair()
+        device.driver.start()
+        carry(device, peer)
+        device.outside.now = device.outside.now + .seconds(60)
+        device.driver.wake()
+        let posted = device.outside.commands.map { "\($0)".prefix { $0 != "(" } }
+        #expect(posted == ["keepalive", "send"], "\(posted)")
+        #expect(carry(device, peer) == 1)
+        #expect(device.state().status == .connected)
+    }
+
     // MARK: Set-up
 
     private func pair() throws -> (TestDevice, TestPeer) {

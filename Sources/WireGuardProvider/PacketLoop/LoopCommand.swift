@@ -21,6 +21,8 @@ package enum LoopCommand: Sendable {
     case install(PeerIdentifier, SessionKeys)
     /// Forgets and wipes all sessions of a peer.
     case wipeSessions(PeerIdentifier)
+    /// Forgets and wipes the sessions of a peer under which nothing may be received any more.
+    case wipeExpired(PeerIdentifier)
     /// Sends a datagram as it is, in its turn: a handshake message.
     case send([UInt8], to: Endpoint)
     /// Sends the packets that wait, else an empty one; nothing without a session.

@@ -20,6 +20,9 @@ extension PacketLoopEngine {
             if let peer = peers[identifier] { install(keys, for: peer) }
         case .wipeSessions(let identifier):
             if let peer = peers[identifier] { wipeSessions(of: peer) }
+        case .wipeExpired(let identifier):
+            let expired = peers[identifier]?.slots.remove { $0.isExpired(now: now) } ?? []
+            for pair in expired { sessions[pair.keys.localIndex] = nil }
         case .send(let bytes, let endpoint):
             sendPlain(bytes, to: endpoint)
         case .keepalive(let identifier):

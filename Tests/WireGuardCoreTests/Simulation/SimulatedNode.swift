@@ -15,6 +15,8 @@ final class SimulatedNode {
     private(set) var received: [[UInt8]] = []
     private(set) var resolves: [PeerIdentifier] = []
     private(set) var warnings = 0
+    /// Sessions that were wiped for their age, beside those that are with all others of their peer.
+    private(set) var discarded = 0
     private(set) var timestamps: [Timestamp] = []
     private(set) var timerCount = 0
     private(set) var verdicts: [(time: Instant, verdict: DeviceVerdict)] = []
@@ -217,6 +219,8 @@ final class SimulatedNode {
             links[peer]?.asked = nil
         case .discard(let peer, let localIndex):
             links[peer]?.discard(localIndex)
+        case .discardExpired(let peer):
+            discarded += links[peer]?.slots.remove { $0.isRejected(at: network.now) }.count ?? 0
         case .watch(let peer, let isWatched):
             watch(peer, isWatched)
         case .tellWhenHeard(let peer, let after):
