@@ -45,25 +45,6 @@ struct HandshakeLimiter {
     }
 }
 
-/// A rate with a burst, as one instant: when the bucket will be full again.
-private struct TokenBucket {
-    private let interval: Interval
-    private let burst: Interval
-    private var fullAt = Instant.zero
-
-    init(perSecond: Int, burst: Int) {
-        interval = Interval(nanoseconds: 1_000_000_000 / Int64(perSecond))
-        self.burst = interval * burst
-    }
-
-    mutating func take(now: Instant) -> Bool {
-        let next = max(fullAt, now) + interval
-        guard next - now <= burst else { return false }
-        fullAt = next
-        return true
-    }
-}
-
 /// The allowances of single sources: an IPv4 address, or the first 64 bits of an IPv6 address, since a host has all of them.
 private struct SourceTable {
     private enum Key: Hashable {
