@@ -42,8 +42,10 @@ extension PacketLoopEngine {
             counters.malformed &+= 1
             return
         }
+        let work = headerLength > 0 ? unsafe VirtioHeader(reading: given) : VirtioHeader()
         guard let owner = allowedIPs.owner(of: header.destination), let peer = peers[owner] else {
             counters.noPeer &+= 1
+            unsafe refuse(packet, packetLength, header, work)
             return
         }
         if header.transport == UInt8(IPPROTO_UDP), unsafe isOurOwn(packet, packetLength, header) {
@@ -52,19 +54,30 @@ extension PacketLoopEngine {
         }
         guard !peer.address.isNone else {
             counters.noEndpoint &+= 1
+            unsafe refuse(packet, packetLength, header, work)
             return
         }
         guard let pair = peer.slots.current, !pair.isRejected(now: now) else {
             unsafe stage(UnsafeRawBufferPointer(start: given, count: length), for: peer)
             return
         }
-        let work = headerLength > 0 ? unsafe VirtioHeader(reading: given) : VirtioHeader()
         guard let segmenter = unsafe Segmenter.cutting(packet, length: packetLength, header: work) else {
             counters.malformed &+= 1
             return
         }
         seal(segmenter, with: pair, for: peer, ecn: CongestionMark.encapsulate(header.ecn))
         if pair.isRekeyDueOnSend(now: now) { wantHandshake(peer) }
+    }
+
+    /// Tells the sender of a packet that there is no way to its destination.
+    private func refuse(_ packet: UnsafeMutableRawPointer, _ length: Int, _ header: IPHeader, _ work: VirtioHeader) {
+        unsafe refusals.refuse(
+            packet,
+            header,
+            .unreachable,
+            now: now,
+            Segmenter.cutting(packet, length: length, header: work)
+        )
     }
 
     /// Whether a packet is one of our own datagrams, which the machine's routing sent into the tunnel (C040).

@@ -10,6 +10,7 @@ import WireGuardCore
 @safe final class PacketLoopEngine {
     let device: TunDevice
     let writer: TunWriter
+    let refusals: Refusals
     var v4: UDPSocket?
     var v6: UDPSocket?
     var mtu: Int
@@ -43,6 +44,7 @@ import WireGuardCore
         self.notices = notices
         self.state = state
         writer = TunWriter(device)
+        refusals = Refusals(writer)
         unsafe input = .allocate(byteCount: TunDevice.longestRead, alignment: 64)
         touched.reserveCapacity(64)
         abilities = currentAbilities

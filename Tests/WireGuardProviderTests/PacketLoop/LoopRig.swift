@@ -73,6 +73,9 @@ final class LoopRig: Sendable {
         return result
     }
 
+    /// Whether the loop writes nothing to its device.
+    var isQuiet: Bool { nothingReadable(outside.raw) }
+
     /// Waits until the loop has told something that `matches`.
     func told(_ matches: (LoopNotice) -> Bool) -> LoopNotice? { notices.wait(matches) }
 
