@@ -94,7 +94,7 @@ import NetworkTypes
         }
     }
 
-    private static func refusal(_ reply: OpaquePointer) -> BusError {
+    static func refusal(_ reply: OpaquePointer) -> BusError {
         guard let error = unsafe sd_bus_message_get_error(reply), let name = unsafe error.pointee.name else {
             return .malformed("an error without a name")
         }

@@ -11,7 +11,7 @@ package final class SystemBus: Sendable {
     /// Calls at a time; each has a thread while it waits.
     private static let limit = 16
 
-    private let address: String
+    package let address: String
     private let open = Atomic(0)
 
     /// - Parameter address: as `DBUS_SYSTEM_BUS_ADDRESS` has it; nil for the standard one.
@@ -28,6 +28,18 @@ package final class SystemBus: Sendable {
         arguments: @escaping @Sendable (borrowing BusArguments) throws(BusError) -> Void = { _ in },
         answer: @escaping @Sendable (borrowing BusAnswer) throws(BusError) -> Answer
     ) async -> Result<Answer, BusError> {
+        await calls(within: limit) { connection throws(BusError) in
+            try connection.call(method, arguments: arguments, answer: answer)
+        }
+    }
+
+    /// Makes several calls over one connection, one after the other, with a limit for all of them.
+    ///
+    /// - Parameter body: runs on a thread of its own, which it may block.
+    package func calls<Answer: Sendable>(
+        within limit: Interval,
+        _ body: @escaping @Sendable (BusCalls) throws(BusError) -> Answer
+    ) async -> Result<Answer, BusError> {
         guard open.add(1, ordering: .relaxed).newValue <= Self.limit else {
             open.subtract(1, ordering: .relaxed)
             return .failure(.unavailable("\(Self.limit) calls wait already"))
@@ -39,7 +51,7 @@ package final class SystemBus: Sendable {
                 continuation.resume(
                     returning: Result { () throws(BusError) -> Answer in
                         let connection = try BusConnection(to: address, deadline: deadline)
-                        return try connection.call(method, arguments, answer)
+                        return try body(BusCalls(connection))
                     }
                 )
             }
