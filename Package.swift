@@ -129,7 +129,7 @@ let tests: [Target] = [
         "PacketIO",
         ["CShims", "HostNetwork", "LinuxSystem", "NetworkTypes", "CTestSupport", "PacketTestSupport"]
     ),
-    test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "CShims"]),
+    test("HostNetwork", ["Netlink", "NetworkTypes", "LinuxSystem", "SystemBus", "CShims"]),
     test("VarlinkCore", []),
     test("Journal", ["LinuxSystem", "NetworkTypes"]),
     test("VarlinkSocket", ["VarlinkCore", "LinuxSystem", "NetworkTypes"]),

@@ -16,6 +16,7 @@ package final class Daemon: Sendable {
     private let server: VarlinkServer
     private let locks: [LockFile]
     private let monitor: NetworkMonitor?
+    private let sleep: SleepWatch
     private let tunnels: Tunnels
     private let edits: ExternalEdits
 
@@ -43,23 +44,22 @@ package final class Daemon: Sendable {
         )
         let hub = EventHub()
         let network = try openNetwork()
-        let tunnels = Tunnels(
-            TunnelServices(
-                launcher: try launcher(options, directories),
-                network: HostTunnelNetwork(host: network),
-                keychain: keychain,
-                store: store,
-                catalogue: catalogue,
-                journal: SessionJournal(folder: directories.journal),
-                timestamps: TimestampStore(folder: directories.timestamps),
-                lastErrors: LastErrorStore(folder: directories.lastErrors),
-                hub: hub,
-                epoch: try Epoch.next(path: directories.epoch),
-                startTimeout: settings.startTimeout,
-                wgFolder: WGSocket.folder,
-                log: log
-            )
+        let services = TunnelServices(
+            launcher: try launcher(options, directories),
+            network: HostTunnelNetwork(host: network),
+            keychain: keychain,
+            store: store,
+            catalogue: catalogue,
+            journal: SessionJournal(folder: directories.journal),
+            timestamps: TimestampStore(folder: directories.timestamps),
+            lastErrors: LastErrorStore(folder: directories.lastErrors),
+            hub: hub,
+            epoch: try Epoch.next(path: directories.epoch),
+            startTimeout: settings.startTimeout,
+            wgFolder: WGSocket.folder,
+            log: log
         )
+        let tunnels = Tunnels(services)
         let gate = StartGate()
         let bus = SystemBus(address: options.busAddress)
         let observer = try observe(network, bus)
@@ -98,11 +98,12 @@ package final class Daemon: Sendable {
         )
         await edits.start(changed: contents.edited)
         let monitor = watch(network, tunnels, observer, log)
+        let sleep = watchSleep(tunnels, services.running, bus, log)
         await gate.open()
         await gate.serve(server, on: listener)
         await BootStarts(store: store, catalogue: catalogue, tunnels: tunnels, log: log)
             .run(BootMark(paths: directories.boots))
-        return Daemon(server: server, locks: locks, monitor: monitor, tunnels: tunnels, edits: edits)
+        return Daemon(server: server, locks: locks, monitor: monitor, sleep: sleep, tunnels: tunnels, edits: edits)
     }
 
     /// Goes on with what an earlier tunneld left; clients that come meanwhile wait, and are told so where that takes long.
@@ -130,6 +131,7 @@ package final class Daemon: Sendable {
         server: VarlinkServer,
         locks: [LockFile],
         monitor: NetworkMonitor?,
+        sleep: SleepWatch,
         tunnels: Tunnels,
         edits: ExternalEdits
     ) {
@@ -137,6 +139,7 @@ package final class Daemon: Sendable {
         self.server = server
         self.locks = locks
         self.monitor = monitor
+        self.sleep = sleep
         self.tunnels = tunnels
     }
 
@@ -145,6 +148,7 @@ package final class Daemon: Sendable {
     /// The providers go on: their tunnels are the next tunneld's.
     package func stop() async {
         monitor?.cancel()
+        await sleep.stop()
         await edits.stop()
         await server.stop()
         await tunnels.abandonAll()

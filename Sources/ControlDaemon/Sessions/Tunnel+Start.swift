@@ -147,7 +147,8 @@ extension Tunnel {
             "Start",
             parameters,
             as: ProviderCalls.SettingsReply.self,
-            timeout: services.startTimeout
+            // The limit is the start's own, which a sleep of the machine can have begun anew.
+            timeout: services.startTimeout * 2
         )
         for (label, descriptor) in labelled where Self.keptLabels.contains(label) {
             self.live?.descriptors[label] = descriptor

@@ -25,6 +25,8 @@ package actor Tunnel {
     var mending = Mending()
     private var timer: BootTimer?
     private var timerPurpose: (session: String, event: TunnelMachine.Event)?
+    /// Whether the machine was about to sleep since the timer was set: its time limit counts anew then, once.
+    private var isTimeLimitExcused = false
     /// When the status became what it is; nil before the first session.
     private var since: Timestamp?
     private var notedLosses = 0
@@ -338,13 +340,22 @@ package actor Tunnel {
                 self?.assumeIsolated { $0.timerFired() }
             }
         }
+        isTimeLimitExcused = false
         timerPurpose = (session, event ?? .timeLimit(step: "", seconds: Int(interval.inSeconds)))
         timer?.set(.now() + interval)
     }
 
+    /// Has the time limit that runs now begin anew once it is over: the machine sleeps meanwhile.
+    func excuseTimeLimit() { isTimeLimitExcused = true }
+
     private func timerFired() {
         guard let (session, event) = timerPurpose else { return }
         if case .timeLimit(_, let seconds) = event {
+            guard !isTimeLimitExcused else {
+                isTimeLimitExcused = false
+                timer?.set(.now() + .seconds(seconds))
+                return
+            }
             take(.timeLimit(step: step, seconds: seconds), of: session)
         } else {
             take(event, of: session)
@@ -363,6 +374,7 @@ package actor Tunnel {
 
     private func tell(isNews: Bool) {
         let condition = machine.condition
+        services.running.note(identifier, isRunning: condition.status != .disconnected)
         let isStatusNew = condition.status != told.status
         told = condition
         let running = live?.record.configuration ?? nextConfiguration

@@ -21,6 +21,7 @@ package struct TunnelServices: Sendable {
     /// Where the `wg` sockets are.
     let wgFolder: String
     let log: Logger
+    let running = RunningTunnels()
 
     var memory: SessionMemory { SessionMemory(folder: journal.folder, keychain: keychain) }
 }

@@ -34,6 +34,16 @@ package actor Tunnels {
         await forEach { await $0.pathChanged() }
     }
 
+    /// Has every running tunnel get ready for a sleep of the machine.
+    package func prepareForSleep() async {
+        await forEach { await $0.prepareForSleep() }
+    }
+
+    /// Tells every running tunnel that the machine woke up.
+    package func wake() async {
+        await forEach { await $0.wake() }
+    }
+
     /// Has every running tunnel look whether its interface is still there and up.
     package func interfacesChanged() async {
         await forEach { await $0.checkInterface() }

@@ -16,7 +16,6 @@ enum ConfigurationNotes {
             ("enforceRoutes", configuration.enforceRoutes, "other routes can win over the tunnel's"),
             ("persistentBlock", configuration.persistentBlock, "nothing is blocked while the tunnel is down"),
             ("excludeLocalNetworks", configuration.excludeLocalNetworks, "local networks are treated as all others"),
-            ("disconnectOnSleep", configuration.disconnectOnSleep, "the tunnel goes on when the machine wakes up"),
             (
                 "onDemand", configuration.onDemand.enabled && !configuration.onDemand.rules.isEmpty,
                 "its rules start and stop nothing"
