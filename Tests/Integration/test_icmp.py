@@ -26,7 +26,9 @@ def errors_seen(namespace):
     return found
 
 
-class ICMP(unittest.TestCase):
+class Rig(unittest.TestCase):
+    """A peer that answers, one without an endpoint, and addresses that nobody has."""
+
     @classmethod
     def setUpClass(cls):
         cls.lab = Lab("icmp")
@@ -41,6 +43,8 @@ class ICMP(unittest.TestCase):
             {"PublicKey": pubkey(genkey()), "AllowedIPs": "10.20.0.3/32, fd20::3/128"}]))
         daemon.ctl("up", "home")
 
+
+class ICMP(Rig):
     # .9: no peer has it. .3: a peer without an endpoint.
     UNREACHABLE = ("10.20.0.9", "10.20.0.3", "fd20::9", "fd20::3")
 
@@ -110,6 +114,10 @@ class ICMP(unittest.TestCase):
 
     def test_the_living_peer_is_not_concerned(self):
         self.assertEqual((ping(self.a, "10.20.0.2"), ping(self.a, "fd20::2")), (3, 3))
+
+
+class Flood(Rig):
+    """In a rig of its own: it takes the answers away from whoever comes next."""
 
     def test_a_flood_gets_few_answers(self):
         def flood():
