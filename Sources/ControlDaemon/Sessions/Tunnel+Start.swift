@@ -273,6 +273,7 @@ extension Tunnel {
         do {
             let (done, network) = try await services.network.apply(
                 settings,
+                policy: live.policy,
                 to: interface,
                 port: live.record.listenPort,
                 restoring: restoring,
