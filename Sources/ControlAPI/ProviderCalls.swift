@@ -53,6 +53,8 @@ package enum ProviderCalls {
         /// By public key: what an earlier provider of the session counted at the same interface, to be counted on from.
         package var peerCounters: [String: PeerCounters]?
         package var options: [String: JSONValue]?
+        /// What the network is known by that this machine is in (`PathChangedParameters.network`).
+        package var network: String?
         package init(
             identifier: String,
             name: String,
@@ -64,7 +66,8 @@ package enum ProviderCalls {
             listenPort: Int,
             endpointHints: [String: String]?,
             peerCounters: [String: PeerCounters]?,
-            options: [String: JSONValue]?
+            options: [String: JSONValue]?,
+            network: String? = nil
         ) {
             self.identifier = identifier
             self.name = name
@@ -77,6 +80,7 @@ package enum ProviderCalls {
             self.endpointHints = endpointHints
             self.peerCounters = peerCounters
             self.options = options
+            self.network = network
         }
     }
 
@@ -109,6 +113,22 @@ package enum ProviderCalls {
     package struct SettingsAppliedParameters: Codable, Sendable {
         package var mtu: Int
         package init(mtu: Int) { self.mtu = mtu }
+    }
+
+    /// `PathChanged`: the network around the tunnel changed.
+    package struct PathChangedParameters: Codable, Equatable, Sendable {
+        /// Whether this machine has a way to any peer; nil: nobody looked.
+        package var available: Bool?
+        /// Whether the way may be another than before; nil: nobody looked.
+        package var moved: Bool?
+        /// What the network that this machine is in is known by, for what is remembered of it; nil where there is none.
+        package var network: String?
+
+        package init(available: Bool? = nil, moved: Bool? = nil, network: String? = nil) {
+            self.available = available
+            self.moved = moved
+            self.network = network
+        }
     }
 
     /// `Supply`: what a `ProviderRequest` asked for, or why it can't be had.
@@ -179,6 +199,8 @@ package struct ProviderRequest: Codable, Equatable, Sendable {
         case resolve
         /// New outer sockets, marked and bound to another port.
         case sockets
+        /// A look at the path to the peers: a packet was too big for it.
+        case path
     }
 
     package init(number: Int, kind: Kind, name: String? = nil, port: Int? = nil) {
@@ -225,8 +247,6 @@ package struct NetworkSettingsDocument: Codable, Equatable, Sendable {
     package var addresses: [String]
     /// Prefixes that go into the tunnel.
     package var routes: [String]
-    /// Prefixes that don't, whatever tunnel would take them; null: none.
-    package var excludedRoutes: [String]?
     /// "auto", "off" or a routing table's number or name.
     package var table: String
     /// Explicit; null: from the path to the endpoints.

@@ -1,5 +1,6 @@
 package import Dispatch
 package import Netlink
+package import NetworkTypes
 package import SystemBus
 
 extension HostNetwork {
@@ -9,6 +10,16 @@ extension HostNetwork {
         handler: @escaping @Sendable (NetworkEvents) -> Void
     ) throws(NetlinkError) -> NetworkMonitor {
         try NetworkMonitor(on: queue, ownInterfaces: ownInterfaces, handler: handler)
+    }
+
+    /// The ways that outer packets take to endpoints.
+    package nonisolated func path(to endpoints: [Endpoint]) async throws(NetlinkError) -> OuterPath {
+        try SnapshotReader(
+            socket: reader.socket,
+            ownInterfaces: ownInterfaces,
+            nameServers: NameServerReader(bus: nil),
+            metered: MeteredReader(bus: nil)
+        ).path(to: endpoints)
     }
 
     /// A reader of what is around the tunnels, that tells the interfaces of tunnels from others.

@@ -57,6 +57,9 @@ package enum ResolverError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Something else, in c-ares' words.
     case failed(String)
 
+    /// Whether a resolver said so; else another may say something else, or the same one a little later.
+    package var isAnswer: Bool { self == .noSuchName }
+
     package var description: String {
         switch self {
         case .noSuchName: "there is no such name"
@@ -69,6 +72,19 @@ package enum ResolverError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Endpoint {
+    /// Reads "192.0.2.1:51820" or "[fe80::1%eth0]:51820", the zone by name or number.
+    package init?(text: String) {
+        if let endpoint = Endpoint(text) {
+            self = endpoint
+            return
+        }
+        guard text.utf8.first == UInt8(ascii: "["), let end = text.utf8.lastIndex(of: UInt8(ascii: "]")),
+            let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")), end < colon,
+            let port = UInt16(text[text.index(after: colon)...])
+        else { return nil }
+        self.init(literal: String(text[text.index(after: text.startIndex)..<end]), port: port)
+    }
+
     /// Reads an address in text, with a zone by name or number where it is link-local.
     ///
     /// Nil for everything else, also for a zone that no interface has.

@@ -86,6 +86,17 @@ package final class UDPSocket {
         _ = shim_udp_enable_errors(raw, isIPv6)
     }
 
+    /// Whether datagrams that are too long for the path leave in fragments, which is the kernel's own habit.
+    ///
+    /// Where not, they carry "don't fragment", and sending one that is longer than the path is known to carry fails with
+    /// EMSGSIZE (ip(7), `IP_MTU_DISCOVER`). A kernel that refuses keeps its habit.
+    package func setFragmentation(allowed: Bool) {
+        let (level, option) = isIPv6 ? (Int32(IPPROTO_IPV6), IPV6_MTU_DISCOVER) : (Int32(IPPROTO_IP), IP_MTU_DISCOVER)
+        // IPv6's have the same numbers (linux/in6.h).
+        var value = allowed ? IP_PMTUDISC_WANT : IP_PMTUDISC_DO
+        _ = unsafe setsockopt(descriptor.raw, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
+    }
+
     /// Receives what is there, without waiting.
     ///
     /// - Parameter limit: how many trains are wanted; at most the ring's count.

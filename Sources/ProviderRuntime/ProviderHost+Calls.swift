@@ -73,7 +73,8 @@ extension ProviderHost {
 
     func pathChanged(_ request: VarlinkRequest) throws {
         try obey(request)
-        tunnel.assumeIsolated { $0.pathChanged() }
+        let change: ProviderCalls.PathChangedParameters = try request.parameters()
+        tunnel.assumeIsolated { $0.pathChanged(change) }
         try request.responder.reply(NoParameters())
     }
 

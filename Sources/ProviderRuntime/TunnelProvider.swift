@@ -34,7 +34,7 @@ package protocol TunnelProvider: Actor {
     func settingsApplied(mtu: Int) throws(ControlError)
 
     /// The network changed: what was given up or waits is tried at once.
-    func pathChanged()
+    func pathChanged(_ change: ProviderCalls.PathChangedParameters)
 
     /// The machine is about to sleep, or may do without having said so: a clock that counts sleep tells.
     ///

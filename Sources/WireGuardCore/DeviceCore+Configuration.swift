@@ -87,7 +87,7 @@ extension DeviceCore {
         actions.append(.endpointChanged(identifier, endpoint))
         if peer.failure == .name { peer.failure = nil }
         if peer.pursuit != nil {
-            if isNews { hasten(peer, at: moment) }
+            if isNews { hasten(peer, after: Self.newsGap, at: moment) }
         } else if isStarted, !peer.hasLiveSession(at: moment.now) {
             callAtOnce(peer, at: moment, &actions)
         }
@@ -107,28 +107,41 @@ extension DeviceCore {
         review(peer, sample, at: moment, &actions)
     }
 
-    /// The network is another one, or there is none now.
+    /// The network changed.
     ///
-    /// Whoever is being called is called again at once, and peers that are in touch learn our new address.
+    /// Whoever is being called is called again at once. Over a way that may be another one every peer is probed: it learns
+    /// our new address from an empty packet, and whether it can be heard shows the answer to a handshake.
     package mutating func networkChanged(
-        isAvailable: Bool,
+        _ change: PathChange,
         at moment: Moment,
         samples: (PeerIdentifier) -> TrafficSample,
         actions: inout [DeviceAction]
     ) {
-        isPathAvailable = isAvailable
-        guard isStarted, isAvailable else { return }
+        guard change != .lost else { return path = .lost }
+        let isBack = path == .lost
+        if isBack { path = .restored(moment.now) }
+        guard isStarted else { return }
+        let mustProbe = isBack || change == .moved
         for identifier in peerIdentifiers {
             guard let peer = peers[identifier] else { continue }
+            if mustProbe { probe(peer, at: moment, &actions) }
             if peer.pursuit != nil {
                 peer.pursuit?.nextAttempt = moment.now
                 peer.pursuit?.gap = Timing.rekeyTimeout
-            } else if peer.hasConfiguredEndpoint, peer.hasUsableSession(at: moment.now) {
-                actions.append(.keepalive(identifier))
             }
             review(peer, samples(identifier), at: moment, &actions)
         }
     }
+
+    private func probe(_ peer: PeerState<C>, at moment: Moment, _ actions: inout [DeviceAction]) {
+        if peer.endpoint != nil, peer.hasUsableSession(at: moment.now) { actions.append(.keepalive(peer.identifier)) }
+        guard peer.hasConfiguredEndpoint else { return }
+        beginPursuit(of: peer, wantedSince: moment.now, isForTraffic: false, at: moment)
+        if case .restored(let since) = path { actions.append(.tellWhenHeard(peer.identifier, after: since)) }
+    }
+
+    /// An address that hasn't been called yet needn't wait for the limit on calls to the one before.
+    private static var newsGap: Interval { .seconds(1) }
 
     private mutating func callAtOnce(_ peer: PeerState<C>, at moment: Moment, _ actions: inout [DeviceAction]) {
         guard peer.endpoint != nil || peer.hasConfiguredEndpoint else { return }
@@ -137,9 +150,11 @@ extension DeviceCore {
     }
 
     /// Makes the next attempt come as early as the protocol lets it: something was mended.
-    private func hasten(_ peer: PeerState<C>, at moment: Moment) {
+    ///
+    /// - Parameter gap: since the last attempt, which may have gone elsewhere.
+    private func hasten(_ peer: PeerState<C>, after gap: Interval = Timing.rekeyTimeout, at moment: Moment) {
         guard peer.pursuit != nil else { return }
-        peer.pursuit?.nextAttempt = earliestAttempt(for: peer, now: moment.now)
+        peer.pursuit?.nextAttempt = max(moment.now, peer.lastInitiationSent.map { $0 + gap } ?? moment.now)
         peer.pursuit?.gap = Timing.rekeyTimeout
         peer.deadline = [peer.deadline, peer.pursuit?.nextAttempt].compactMap { $0 }.min()
     }

@@ -4,14 +4,20 @@ extension DeviceCore {
     /// What the peers together say of the tunnel.
     ///
     /// `connected` once a peer with a configured endpoint has confirmed a handshake, or at once where none has an endpoint;
-    /// `reasserting` while every such peer that was sent data leaves it unanswered, or the path is lost. Silence without
-    /// traffic is no failure. Source: tunneld's design, section 3.
+    /// `reasserting` while every such peer that was sent data leaves it unanswered, or the path is lost, until one is heard
+    /// over the path that came back. Silence without traffic is no failure. Source: tunneld's design, section 3.
     package func verdict(at now: Instant) -> DeviceVerdict {
         guard isStarted else { return .connecting }
         let called = peers.values.filter(\.hasConfiguredEndpoint)
         guard !called.isEmpty else { return .connected }
         guard wasConnected else { return .connecting }
-        guard isPathAvailable, called.contains(where: \.isConfirmed) else { return .reasserting }
+        guard called.contains(where: \.isConfirmed) else { return .reasserting }
+        switch path {
+        case .usable: break
+        case .lost: return .reasserting
+        case .restored(let since):
+            guard called.contains(where: { $0.lastHeard ?? .zero > since }) else { return .reasserting }
+        }
         guard called.contains(where: \.leftTrafficUnanswered) else { return .connected }
         let isAnyAnswering = called.contains {
             $0.wasSentData && !$0.leftTrafficUnanswered && $0.hasLiveSession(at: now)

@@ -20,7 +20,8 @@ package struct DeviceCore<C: Cryptography, Random: RandomNumberGenerator>: ~Copy
     private var lastNumber = 0
 
     var isStarted = false
-    var isPathAvailable = true
+    /// This machine's way to the peers, as far as it was told.
+    package internal(set) var path = PathState.usable
     /// Whether the device has been connected since its start.
     var wasConnected = false
 

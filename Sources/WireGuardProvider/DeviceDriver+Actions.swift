@@ -22,6 +22,9 @@ extension DeviceDriver {
         case .install(let peer, let keys):
             peers[peer]?.initiation = []
             peers[peer]?.search?.answered()
+            if let device = peers[peer], let endpoint = device.search?.current {
+                memory.note(endpoint.address, of: device.publicKey)
+            }
             // The responder may not send before it has heard from us under the new session.
             outside.post(keys.isInitiator ? [.install(peer, keys), .keepalive(peer)] : [.install(peer, keys)])
         case .endpointChanged(let peer, let endpoint):

@@ -8,12 +8,21 @@ extension DeviceDriver {
     /// - Parameters:
     ///   - addresses: none where the name doesn't resolve.
     ///   - failure: why it doesn't.
-    func lookedUp(_ name: String, for identifier: PeerIdentifier, _ addresses: [IPAddress], failure: String?) {
+    ///   - isAnswer: whether a resolver says so; false where none could be asked.
+    func lookedUp(
+        _ name: String,
+        for identifier: PeerIdentifier,
+        _ addresses: [IPAddress],
+        failure: String?,
+        isAnswer: Bool = true
+    ) {
         step { core, moment, actions in
             // The peer may have gone, or have got another endpoint meanwhile.
             guard let peer = peers[identifier], peer.search?.name == name else { return }
             let known = peer.search?.addresses
-            if let endpoint = peer.search?.resolved(addresses, now: moment.now) {
+            let winner = memory.winner(of: peer.publicKey)
+            let found = peer.search?.resolved(addresses, preferred: winner, isAnswer: isAnswer, now: moment.now)
+            if let endpoint = found {
                 core.setEndpoint(
                     endpoint,
                     isConfigured: true,

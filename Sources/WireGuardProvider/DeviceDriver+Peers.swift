@@ -40,6 +40,7 @@ extension DeviceDriver {
         allowedIPs.removeAll(of: peer.identifier)
         peers[peer.identifier] = nil
         carried[peer.publicKey] = nil
+        memory.forget(peer.publicKey)
         step { core, _, _ in core.removePeer(peer.identifier) }
     }
 

@@ -43,6 +43,7 @@ extension DeviceDriver {
     }
 
     private func reason(_ verdict: DeviceVerdict, _ state: ProviderState) -> String {
+        if verdict == .reasserting, core.path == .lost { return "This machine has no way to the peers." }
         if let failure = state.failure { return failure.message }
         guard let waited = state.peers.first(where: { $0.configuredEndpoint != nil }) else {
             return "The tunnel is getting ready."
@@ -51,8 +52,11 @@ extension DeviceDriver {
             return "The name in \(configured) is being looked up."
         }
         let endpoint = waited.endpoint ?? waited.configuredEndpoint ?? waited.publicKey
-        return verdict == .reasserting
-            ? "No peer that was sent data answers." : "Waiting for an answer from \(endpoint)."
+        guard verdict == .reasserting else { return "Waiting for an answer from \(endpoint)." }
+        if case .restored = core.path {
+            return "There is a way to the peers again; waiting for an answer from \(endpoint)."
+        }
+        return "No peer that was sent data answers."
     }
 
     private func view(of identifier: PeerIdentifier, _ prefixes: [IPPrefix], clock: WallClock) -> PeerView? {

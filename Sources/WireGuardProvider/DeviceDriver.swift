@@ -15,6 +15,8 @@ final class DeviceDriver {
     /// What an earlier provider counted of peers, for as long as they stay.
     var carried: [PublicKey: ProviderCalls.PeerCounters] = [:]
     var isReady = false
+    /// Which of its addresses each peer answered at, by network.
+    var memory = EndpointMemory()
     /// The latest label that this run has sent; nil before the first initiation.
     var sentLabel: WireGuardCore.Timestamp?
     private var isTableStale = false
@@ -42,11 +44,11 @@ final class DeviceDriver {
     }
 
     /// The network changed.
-    func networkChanged() {
-        for peer in peers.values { peer.search?.networkChanged() }
+    func networkChanged(_ change: PathChange) {
+        for peer in peers.values { peer.search?.networkChanged(isOther: change == .moved) }
         step { [peers] core, moment, actions in
             core.networkChanged(
-                isAvailable: true,
+                change,
                 at: moment,
                 samples: { peers[$0]?.watch.sample ?? TrafficSample() },
                 actions: &actions
@@ -127,7 +129,9 @@ final class DeviceDriver {
     private func tellChanges(at moment: Moment) {
         let present = DeviceSummary(of: self, at: moment)
         guard present != summary else { return }
-        if isReady, present.verdict != summary?.verdict { outside.log(.verdict(present.verdict)) }
+        if isReady, present.verdict != summary?.verdict {
+            outside.log(present.verdict == .reasserting && core.path == .lost ? .pathLost : .verdict(present.verdict))
+        }
         summary = present
         outside.changed()
     }

@@ -27,4 +27,6 @@ enum DeviceEvent: Equatable {
     case sharedKey(peer: PublicKey, Endpoint, Endpoint)
     /// What the peers together say of the tunnel is different now.
     case verdict(DeviceVerdict)
+    /// This machine has no way to the peers any more.
+    case pathLost
 }

@@ -23,6 +23,8 @@ package struct EndpointSearch: Equatable, Sendable {
     private var lookup = Lookup.needed
     /// Whether the look-up that is wanted or under way is made though nothing speaks against the address in use.
     private var isRefresh = false
+    /// Since when no resolver could be asked; nil where the last look-up was answered.
+    private var unaskedSince: Instant?
 
     private enum Lookup: Equatable {
         case needed
@@ -124,23 +126,44 @@ package struct EndpointSearch: Equatable, Sendable {
     ///
     /// After a silence it is the next one behind the address that was in use, where the new list has it still.
     ///
+    /// - Parameters:
+    ///   - preferred: the one that is called first where it is in the list, unless another has just been silent.
+    ///   - isAnswer: of an empty list: whether a resolver said so.
     /// - Returns: what to call now; nil for an empty list, which is a failure.
-    package mutating func resolved(_ list: [IPAddress], now: Instant) -> Endpoint? {
+    package mutating func resolved(
+        _ list: [IPAddress],
+        preferred: IPAddress? = nil,
+        isAnswer: Bool = true,
+        now: Instant
+    ) -> Endpoint? {
         guard case .name(_, let port) = origin else { return nil }
         var seen: Set<IPAddress> = []
         let endpoints = list.filter { seen.insert($0).inserted }.prefix(Self.maximumAddresses)
             .map { Endpoint($0, port: port) }
         guard !endpoints.isEmpty else {
-            failed(now: now)
+            failed(isAnswer: isAnswer, now: now)
             return nil
         }
+        unaskedSince = nil
         let last = current
+        // One that was learned stays for as long as it works, whatever the name says.
+        if isRefresh, let last, last == learned, !endpoints.contains(last) {
+            isRefresh = false
+            configured = endpoints
+            index = endpoints.count
+            lookup = .done
+            return last
+        }
         // Beginning behind the last one, the list still is gone through whole before the next look-up.
         if let last, let position = endpoints.firstIndex(of: last) {
             let first = isRefresh ? position : position + 1
             configured = Array(endpoints[first...] + endpoints[..<first])
         } else {
             configured = endpoints
+            if let position = endpoints.firstIndex(where: { $0.address == preferred }) {
+                configured.remove(at: position)
+                configured.insert(endpoints[position], at: 0)
+            }
         }
         if let learned, configured.contains(learned) { self.learned = nil }
         index = 0
@@ -172,7 +195,16 @@ package struct EndpointSearch: Equatable, Sendable {
     }
 
     /// The look-up failed; the next comes after 5 s, doubling to 60 s (design, section 3).
-    package mutating func failed(now: Instant) {
+    ///
+    /// - Parameter isAnswer: false where nobody could be asked or none answered, as it is at boot: the resolver may be there
+    ///   any moment, and is looked for every 2 s in the first minute.
+    package mutating func failed(isAnswer: Bool = true, now: Instant) {
+        let since = unaskedSince ?? now
+        unaskedSince = isAnswer ? nil : since
+        if !isAnswer, now < since + .seconds(60) {
+            lookup = .failed(times: 1, again: now + .seconds(2))
+            return
+        }
         var times = 1
         if case .asked(let failures, _) = lookup { times = failures + 1 }
         let seconds = min(60, 5 << min(times - 1, 4))
@@ -180,8 +212,11 @@ package struct EndpointSearch: Equatable, Sendable {
     }
 
     /// The network changed: a look-up that failed comes again at once.
-    package mutating func networkChanged() {
+    ///
+    /// - Parameter isOther: whether it may be another one, where the name may stand for other addresses.
+    package mutating func networkChanged(isOther: Bool) {
         if case .failed = lookup { lookup = .needed }
+        if isOther { refresh() }
         // The interface may be another one of the same name.
         if interface != nil, lookup == .done { lookup = .needed }
     }
@@ -189,7 +224,7 @@ package struct EndpointSearch: Equatable, Sendable {
     /// Nobody knows any more whether the addresses are still right: they are looked up again, and the one in use stays where
     /// it is still among them.
     package mutating func refresh() {
-        networkChanged()
+        networkChanged(isOther: false)
         guard name != nil, lookup == .done else { return }
         lookup = .needed
         isRefresh = true
@@ -208,6 +243,7 @@ package struct EndpointSearch: Equatable, Sendable {
     package mutating func learn(_ endpoint: Endpoint) {
         if let position = configured.firstIndex(of: endpoint) {
             index = position
+            if learned == endpoint { learned = nil }
         } else {
             learned = endpoint
             index = configured.count

@@ -23,9 +23,6 @@ extension NetworkSettingsDocument {
                     note: nil
                 )
         )
-        if !configuration.excludedRoutes.isEmpty {
-            excludedRoutes = Set(configuration.excludedRoutes.map(\.network)).sorted().map(\.description)
-        }
     }
 }
 

@@ -27,6 +27,8 @@ final class RunningTunnel {
     var changes: SharedDescriptor?
     /// Whether an operation of `wg` waits for other sockets; the next ones wait behind it.
     var isChangingPort = false
+    /// Whether tunneld has been asked for a look at the path.
+    var isPathLookedAt = false
     /// Whether the network settings are in force.
     var isApplied = false
     /// Those that were told already.

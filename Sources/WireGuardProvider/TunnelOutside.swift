@@ -60,6 +60,7 @@ final class TunnelOutside: DeviceOutside {
                     + "with the latest."
             )
             logger.debug("They are \(first) and \(second).")
+        case .pathLost: logger.notice("This machine has no way to the peers; waiting for one.")
         case .verdict(.connected): logger.notice("Connected: a peer has answered.")
         case .verdict(.connecting): break
         case .verdict(.reasserting): logger.notice("The peers are silent; calling them again.")

@@ -20,7 +20,13 @@ extension WireGuardTunnel {
             let failure = addresses.isEmpty ? "no address" : nil
             tunnel.driver.lookedUp(name, for: peer, addresses, failure: failure)
         case .failure(let error):
-            tunnel.driver.lookedUp(name, for: peer, [], failure: error.reason ?? error.message)
+            tunnel.driver.lookedUp(
+                name,
+                for: peer,
+                [],
+                failure: error.reason ?? error.message,
+                isAnswer: error.name == .notFound
+            )
         }
     }
 
@@ -41,11 +47,25 @@ extension WireGuardTunnel {
                 logger.warning("An outer socket can't be used, going on without: \(error)")
                 tunnel.notes["socket"] = "One of the outer sockets can't be used: \(error)"
                 link.send(.stateChanged)
+            case .pathError(_, EMSGSIZE): lookAtPath(tunnel)
             case .abilitiesChanged(let abilities): tellMissing(abilities.missing, tunnel)
             default: break
             }
         }
         tunnel.driver.take(notices)
+    }
+
+    /// Has tunneld look what the path carries now; one look at a time is enough.
+    private func lookAtPath(_ tunnel: RunningTunnel) {
+        guard !tunnel.isPathLookedAt else { return }
+        tunnel.isPathLookedAt = true
+        link.send(
+            .request(.path, name: nil, port: nil) { @Sendable [weak self] _ in
+                self?.assumeIsolated { provider in
+                    if case .running(let tunnel) = provider.phase { tunnel.isPathLookedAt = false }
+                }
+            }
+        )
     }
 
     /// Says once of each offload that the tunnel does without it.

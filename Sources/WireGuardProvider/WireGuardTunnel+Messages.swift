@@ -28,7 +28,7 @@ extension WireGuardTunnel {
         case .retry:
             do throws(ControlError) {
                 _ = try running()
-                pathChanged()
+                pathChanged(ProviderCalls.PathChangedParameters())
                 answer(.success(Array("The peers are called.\n".utf8)))
             } catch {
                 answer(.failure(error))

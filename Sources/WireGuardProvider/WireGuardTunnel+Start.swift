@@ -29,6 +29,7 @@ extension WireGuardTunnel {
         let descriptor = device.descriptor
         do {
             let loop = try makeLoop(device, sockets, mtu: plan.configuration.mtu ?? 1420)
+            loop.post(.setFragmentation(allowed: plan.configuration.mtu != nil))
             let outside = TunnelOutside(
                 loop: loop,
                 link: link,
@@ -41,6 +42,7 @@ extension WireGuardTunnel {
                 }
             )
             let driver = DeviceDriver(core, outside: outside)
+            if let network = parameters.network { driver.memory.enter(network) }
             let tunnel = RunningTunnel(
                 interface: parameters.interface,
                 session: parameters.session,

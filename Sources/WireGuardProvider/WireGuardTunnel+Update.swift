@@ -26,6 +26,7 @@ extension WireGuardTunnel {
             throw startFailure("The configuration can't be applied.", reason: "\(error)")
         }
         tunnel.plan = plan
+        tunnel.loop.post(.setFragmentation(allowed: plan.configuration.mtu != nil))
         keepChanges(of: tunnel)
         if let sockets {
             tunnel.use(sockets)

@@ -48,11 +48,12 @@ package actor WireGuardTunnel: TunnelProvider {
 
     package func settingsApplied(mtu: Int) throws(ControlError) {
         let tunnel = try running()
-        guard (576...65535).contains(mtu) else {
+        // RFC 791: every link carries at least so much.
+        guard (68...65535).contains(mtu) else {
             throw ControlError(
                 .invalidParameter,
                 "The MTU can't be used.",
-                reason: "It is \(mtu), and should be from 576 to 65535.",
+                reason: "It is \(mtu), and should be from 68 to 65535.",
                 field: "mtu"
             )
         }
@@ -72,8 +73,11 @@ package actor WireGuardTunnel: TunnelProvider {
         link.send(.stateChanged)
     }
 
-    package func pathChanged() {
-        if case .running(let tunnel) = phase { tunnel.driver.networkChanged() }
+    package func pathChanged(_ change: ProviderCalls.PathChangedParameters) {
+        guard case .running(let tunnel) = phase else { return }
+        if let network = change.network { tunnel.driver.memory.enter(network) }
+        let isLost = change.available == false
+        tunnel.driver.networkChanged(isLost ? .lost : change.moved == false ? .elsewhere : .moved)
     }
 
     package func sleep(_ done: @escaping @Sendable () -> Void) {

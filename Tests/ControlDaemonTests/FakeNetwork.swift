@@ -13,7 +13,6 @@ final class FakeNetwork: TunnelNetwork {
         /// Interfaces that are there.
         var devices: [String: UInt32] = [:]
         var settings: NetworkSettingsDocument?
-        var policy = RoutingPolicy()
         var isDown = false
         /// What others took away of the settings; back when they are applied.
         var missing: [String] = []
@@ -23,6 +22,8 @@ final class FakeNetwork: TunnelNetwork {
         var newNames: [String: String] = [:]
         /// The call that fails.
         var failing: String?
+        /// The way of the outer packets; nil: nobody can say.
+        var path: OuterPath?
         /// Whether settings are being applied.
         var applying = false
         /// Whether what was applied is written down.
@@ -89,7 +90,6 @@ final class FakeNetwork: TunnelNetwork {
 
     func apply(
         _ settings: NetworkSettingsDocument,
-        policy: RoutingPolicy,
         to interface: InterfaceIdentity,
         port: Int?,
         restoring: Bool,
@@ -110,7 +110,6 @@ final class FakeNetwork: TunnelNetwork {
         if afterRecord > 0 { try? await Task.sleep(for: .milliseconds(afterRecord)) }
         state.withLock { state in
             state.settings = settings
-            state.policy = policy
             state.isDown = false
             if state.meddling > 0 { state.meddling -= 1 } else { state.missing = [] }
         }
@@ -150,6 +149,8 @@ final class FakeNetwork: TunnelNetwork {
     func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String] {
         state.withLock { ($0.isDown ? ["the interface's being up"] : []) + $0.missing }
     }
+
+    func path(to endpoints: [String]) async -> OuterPath? { state.withLock { $0.path } }
 
     func resolve(_ name: String) async throws(ControlError) -> [String] {
         try note("resolve")

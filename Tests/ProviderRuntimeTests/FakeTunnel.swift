@@ -52,7 +52,7 @@ actor FakeTunnel: TunnelProvider {
     }
 
     func settingsApplied(mtu: Int) throws(ControlError) { calls.append("applied \(mtu)") }
-    func pathChanged() { calls.append("path") }
+    func pathChanged(_ change: ProviderCalls.PathChangedParameters) { calls.append("path \(change.network ?? "-")") }
     func sleep(_ done: @escaping @Sendable () -> Void) {
         calls.append("sleep")
         if isHanging { turns.append(done) } else { done() }

@@ -213,6 +213,7 @@ struct ProviderHostTests {
             _ = try await host.start(descriptors: [])
             try await host.call("SettingsApplied", ProviderCalls.SettingsAppliedParameters(mtu: 1420))
             try await host.call("PathChanged")
+            try await host.call("PathChanged", ProviderCalls.PathChangedParameters(available: true, network: "home"))
             try await host.call("Sleep")
             try await host.call("Wake")
             let update = ProviderCalls.UpdateParameters(configuration: [:], descriptors: [])
@@ -220,7 +221,11 @@ struct ProviderHostTests {
             #expect(reply.settings.table == "off")
             let status: ProviderCalls.StatusReply = try await host.ask("Status", NoParameters())
             #expect(status.state.session == "session")
-            #expect(await host.tunnel.calls == ["start home", "applied 1420", "path", "sleep", "wake", "update"])
+            #expect(
+                await host.tunnel.calls == [
+                    "start home", "applied 1420", "path -", "path home", "sleep", "wake", "update",
+                ]
+            )
         }
     }
 

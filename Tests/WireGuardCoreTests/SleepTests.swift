@@ -152,7 +152,7 @@ import WireGuardCore
         let samples = pair.laptop.links.mapValues(\.sample)
         pair.laptop.with { core, actions in
             core.networkChanged(
-                isAvailable: true,
+                .moved,
                 at: moment,
                 samples: { samples[$0] ?? TrafficSample() },
                 actions: &actions

@@ -186,18 +186,52 @@ import WireGuardCore
         #expect(laptop.verdict == .reasserting)
     }
 
-    @Test func `a lost path is told at once, and a new one is tried at once`() {
+    @Test func `a lost path is told at once, and the one that comes back when a peer is heard over it`() {
         let pair = Pair()
         pair.network.run(for: .seconds(1))
-        networkChanged(pair, isAvailable: false)
+        networkChanged(pair, .lost)
         #expect(pair.laptop.verdict == .reasserting)
-        networkChanged(pair, isAvailable: true)
-        #expect(pair.laptop.verdict == .connected)
-        // In touch: the peer learns the new address from an empty packet.
-        pair.laptop.address = Endpoint(.v4(IPv4Address(192, 0, 2, 77)), port: 7)
-        networkChanged(pair, isAvailable: true)
+        networkChanged(pair, .moved)
+        #expect(pair.laptop.verdict == .reasserting, "nobody has been heard over it")
         pair.network.run(for: .seconds(1))
-        #expect(pair.gateway.report()?.endpoint == pair.laptop.address)
+        #expect(pair.laptop.verdict == .connected)
+        // Once proven, it stays so.
+        networkChanged(pair, .elsewhere)
+        #expect(pair.laptop.verdict == .connected)
+    }
+
+    @Test func `a peer that is heard by other means proves the path, too`() {
+        let pair = Pair()
+        pair.network.run(for: .seconds(1))
+        networkChanged(pair, .lost)
+        // The handshake is lost; the peer's own packet isn't.
+        pair.network.blocks = { $0.source == pair.laptop.address }
+        networkChanged(pair, .elsewhere)
+        pair.network.run(for: .seconds(1))
+        #expect(pair.laptop.verdict == .reasserting)
+        pair.gateway.send([1])
+        pair.network.run(for: .milliseconds(500))
+        #expect(pair.laptop.verdict == .connected)
+    }
+
+    @Test func `over another path every peer is probed at once`() throws {
+        let pair = Pair()
+        pair.network.run(for: .seconds(1))
+        let before = try #require(pair.laptop.report()?.latestHandshake)
+        pair.laptop.address = Endpoint(.v4(IPv4Address(192, 0, 2, 77)), port: 7)
+        networkChanged(pair, .moved)
+        pair.network.run(for: .milliseconds(500))
+        #expect(pair.gateway.report()?.endpoint == pair.laptop.address, "it learns the new address")
+        #expect(try #require(pair.laptop.report()?.latestHandshake) > before, "and its answer was asked for")
+    }
+
+    @Test func `a change elsewhere makes nobody that is in touch speak`() {
+        let pair = Pair()
+        pair.network.run(for: .seconds(1))
+        let before = pair.laptop.report()?.sentBytes
+        networkChanged(pair, .elsewhere)
+        pair.network.run(for: .seconds(1))
+        #expect(pair.laptop.report()?.sentBytes == before)
     }
 
     @Test func `a new network ends the wait for the next attempt`() {
@@ -205,7 +239,7 @@ import WireGuardCore
         pair.laptop.start()
         pair.network.run(for: .seconds(200))
         pair.gateway.start()
-        networkChanged(pair, isAvailable: true)
+        networkChanged(pair, .elsewhere)
         pair.network.run(for: .seconds(1))
         #expect(pair.laptop.verdict == .connected)
     }
@@ -221,12 +255,12 @@ import WireGuardCore
         #expect(gateway.sentBytes == 92)
     }
 
-    private func networkChanged(_ pair: Pair, isAvailable: Bool) {
+    private func networkChanged(_ pair: Pair, _ change: PathChange) {
         let moment = pair.network.moment
         let samples = pair.laptop.links.mapValues(\.sample)
         pair.laptop.with { core, actions in
             core.networkChanged(
-                isAvailable: isAvailable,
+                change,
                 at: moment,
                 samples: { samples[$0] ?? TrafficSample() },
                 actions: &actions

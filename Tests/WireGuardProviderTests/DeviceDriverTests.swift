@@ -173,7 +173,7 @@ struct DeviceDriverTests {
             }
         }
         #expect(asked == [5, 15, 35])
-        device.driver.networkChanged()
+        device.driver.networkChanged(.moved)
         #expect(device.outside.lookUps.count == 5)
     }
 

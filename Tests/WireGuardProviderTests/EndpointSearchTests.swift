@@ -104,11 +104,75 @@ struct EndpointSearchTests {
         #expect(endpoint.deadline == start + .seconds(5))
     }
 
+    @Test func `while no resolver can be asked it is tried every 2 s, for a minute`() {
+        var endpoint = EndpointSearch(.name("vpn.example", port: 1))
+        var now = start
+        var gaps: [Int64] = []
+        for _ in 0..<33 {
+            _ = endpoint.ask(now: now)
+            _ = endpoint.resolved([], isAnswer: false, now: now)
+            let again = endpoint.deadline ?? now
+            gaps.append((again - now).nanoseconds / 1_000_000_000)
+            now = again
+        }
+        #expect(gaps == [Int64](repeating: 2, count: 30) + [10, 20, 40])
+        // An answer, even that there is no such name, makes it a failure like any other.
+        endpoint = EndpointSearch(.name("vpn.example", port: 1))
+        _ = endpoint.ask(now: start)
+        _ = endpoint.resolved([], isAnswer: true, now: start)
+        #expect(endpoint.deadline == start + .seconds(5))
+    }
+
+    @Test func `the address that won in this network comes first, if the name still has it`() {
+        var search = EndpointSearch(.name("vpn.example", port: 1))
+        let won = addresses[1]
+        let step1 = search.resolved(addresses, preferred: won, now: start)
+        #expect(step1?.address == won)
+        let step2 = search.advance()
+        #expect(step2?.address == addresses[0], "then the others in their order")
+        search = EndpointSearch(.name("vpn.example", port: 1))
+        let gone = IPAddress.v4(IPv4Address(203, 0, 113, 9))
+        let step3 = search.resolved(addresses, preferred: gone, now: start)
+        #expect(step3?.address == addresses[0])
+    }
+
+    @Test func `in another network the name is looked up, and the address that works stays`() {
+        var search = EndpointSearch(.name("vpn.example", port: 1))
+        _ = search.ask(now: start)
+        _ = search.resolved(addresses, now: start)
+        let used = search.advance()
+        search.networkChanged(isOther: false)
+        #expect(search.deadline == nil, "a change elsewhere is no reason")
+        search.networkChanged(isOther: true)
+        let step4 = search.ask(now: start)
+        #expect(step4)
+        let step5 = search.resolved(addresses.reversed(), now: start)
+        #expect(step5 == used)
+        #expect(search.current == used)
+        // One that the name has no more is given up; one that the peer was heard at stays.
+        search.networkChanged(isOther: true)
+        _ = search.ask(now: start)
+        let new = IPAddress.v4(IPv4Address(203, 0, 113, 9))
+        let step6 = search.resolved([new], now: start)
+        #expect(step6?.address == new)
+        let learned = Endpoint(.v4(IPv4Address(203, 0, 113, 77)), port: 9)
+        search.learn(learned)
+        search.networkChanged(isOther: true)
+        _ = search.ask(now: start)
+        let step7 = search.resolved([new], now: start)
+        #expect(step7 == learned)
+        let step8 = search.advance()
+        #expect(step8 == nil, "behind it the name is asked for again")
+        _ = search.ask(now: start)
+        let step9 = search.resolved([new], now: start)
+        #expect(step9?.address == new)
+    }
+
     @Test func `a change of the network ends the wait after a failure`() {
         var endpoint = EndpointSearch(.name("vpn.example", port: 1))
         _ = endpoint.ask(now: start)
         endpoint.failed(now: start)
-        endpoint.networkChanged()
+        endpoint.networkChanged(isOther: false)
         let asked = endpoint.ask(now: start)
         #expect(asked)
     }

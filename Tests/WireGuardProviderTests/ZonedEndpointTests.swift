@@ -66,7 +66,7 @@ struct ZonedEndpointTests {
         }
         _ = search.ask(now: now)
         _ = search.found(interface: nil, now: now)
-        search.networkChanged()
+        search.networkChanged(isOther: false)
         let asked = search.ask(now: now)
         #expect(asked)
         let found = search.found(interface: 3, now: now)
@@ -78,7 +78,7 @@ struct ZonedEndpointTests {
     @Test func `an interface that went is no more called by its old number`() {
         var search = zoned()
         _ = search.found(interface: 3, now: start)
-        search.networkChanged()
+        search.networkChanged(isOther: false)
         let asked = search.ask(now: start)
         #expect(asked)
         _ = search.found(interface: nil, now: start)
@@ -148,7 +148,7 @@ struct ZonedEndpointTests {
         }
         #expect(device.outside.takeSent().isEmpty)
         device.outside.interfaces = ["nope": 12]
-        device.driver.networkChanged()
+        device.driver.networkChanged(.moved)
         device.pass(.seconds(1))
         #expect(device.outside.takeSent().map(\.destination) == [Endpoint(address, port: 9, zone: 12)])
         #expect(device.state().reason == "Waiting for an answer from [fe80::1%nope]:9.")
@@ -173,12 +173,12 @@ struct ZonedEndpointTests {
         device.pass(.seconds(1))
         var changes = device.outside.changes
         device.outside.interfaces = [:]
-        device.driver.networkChanged()
+        device.driver.networkChanged(.moved)
         #expect(device.outside.changes == changes + 1)
         #expect(device.state().failure?.message == "There is no interface eth0.")
         changes = device.outside.changes
         device.outside.interfaces = ["eth0": 8]
-        device.driver.networkChanged()
+        device.driver.networkChanged(.moved)
         #expect(device.outside.changes == changes + 1)
         #expect(device.state().peers[0].endpoint == "[fe80::1%eth0]:9")
         _ = device.outside.takeSent()

@@ -101,14 +101,13 @@ package struct HostTunnelNetwork: TunnelNetwork {
 
     package func apply(
         _ settings: NetworkSettingsDocument,
-        policy: RoutingPolicy,
         to interface: InterfaceIdentity,
         port: Int?,
         restoring: Bool,
         journal: NetworkJournal,
         record: @escaping @Sendable (NetworkJournal) throws -> Void
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
-        let wanted = try TunnelNetworkSettings(settings, policy: policy, interface: interface, port: port)
+        let wanted = try TunnelNetworkSettings(settings, interface: interface, port: port)
         do throws(NetworkSettingsError) {
             let (applied, journal) = try await host.apply(
                 wanted,
@@ -176,6 +175,10 @@ package struct HostTunnelNetwork: TunnelNetwork {
         return link.isUp ? items : ["the interface's being up"] + items
     }
 
+    package func path(to endpoints: [String]) async -> OuterPath? {
+        try? await host.path(to: endpoints.compactMap { Endpoint(text: $0) })
+    }
+
     package func resolve(_ name: String) async throws(ControlError) -> [String] {
         do throws(ResolverError) {
             return try await resolver.lookUp(name, port: 0).map { endpoint in
@@ -183,7 +186,7 @@ package struct HostTunnelNetwork: TunnelNetwork {
             }
         } catch {
             throw ControlError(
-                .notFound,
+                error.isAnswer ? .notFound : .unavailable,
                 "The name \(name) doesn't resolve.",
                 reason: error.description,
                 remedy: "Check the name, and that the machine's name servers answer."

@@ -31,6 +31,8 @@ struct LiveSession: Sendable {
     var memoryKills: MemoryKills?
     /// Why what others took away of the network settings isn't put back; nil where it is, or nothing was.
     var mendProblem: String?
+    /// The ways that its outer packets took when they were looked at last; nil before.
+    var path: OuterPath?
     /// Endpoints that were authenticated, by public key: for a new provider to call at once.
     var endpoints: [String: String] = [:]
     /// What it counted of each peer, by public key, as far as that was told: another provider at the same interface goes
@@ -41,17 +43,18 @@ struct LiveSession: Sendable {
     /// Requests of the provider's that are being answered.
     var openRequests = 0
 
-    /// How its routes stand to others': what its configuration says, or the one that it is being changed to.
-    var policy: RoutingPolicy
-
     init(record: SessionRecord, in journal: SessionJournal) {
-        policy = RoutingPolicy(record.configuration)
         self.record = record
         file = SessionFile(journal, record)
     }
 
     var session: String { record.session }
     var interface: InterfaceIdentity? { record.network.interface }
+
+    /// Where the peers are called that have an endpoint by configuration, as far as the provider has told.
+    var calledEndpoints: [String] {
+        (state?.peers ?? []).filter { $0.configuredEndpoint != nil }.compactMap(\.endpoint)
+    }
 
     /// Takes note of where a provider says that its peers were heard.
     ///

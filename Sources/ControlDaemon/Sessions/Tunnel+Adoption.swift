@@ -37,6 +37,8 @@ extension Tunnel {
             adopt(state, statusBefore: record.status, since: record.since)
             log.notice("\(record.configuration.name): went on with provider process \(record.process?.pid ?? 0).")
             await checkInterface()
+            // Nobody told it of what happened meanwhile.
+            await pathChanged()
             await takeOverWhatWasSaved()
         } catch {
             await goOn(record, after: error)

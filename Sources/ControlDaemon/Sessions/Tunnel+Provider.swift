@@ -103,7 +103,9 @@ extension Tunnel {
     private func received(_ reply: ProviderCalls.AttachReply, _ session: String) {
         guard live?.session == session else { return }
         if let state = reply.state {
+            let called = live?.calledEndpoints
             live?.state = state
+            if live?.calledEndpoints != called { Task { await self.endpointsChanged() } }
             keepTimestamp(state.lastTimestamp)
             keepEndpoints(state)
             take(.reported(state), of: session)
@@ -165,6 +167,9 @@ extension Tunnel {
         _ connection: ProviderConnection
     ) async throws(ControlError) -> ProviderCalls.SupplyParameters {
         switch request.kind {
+        case .path:
+            Task { await self.endpointsChanged() }
+            return ProviderCalls.SupplyParameters(request: request.number)
         case .resolve:
             let addresses = try await services.network.resolve(request.name ?? "")
             return ProviderCalls.SupplyParameters(request: request.number, addresses: addresses)

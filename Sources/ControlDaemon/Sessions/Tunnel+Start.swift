@@ -130,6 +130,7 @@ extension Tunnel {
         let kept = [services.timestamps.timestamp(of: identifier), live.keptTimestamp].compactMap(\.self).max()
         self.live?.keptTimestamp = kept
         try await connection.send(labelled)
+        let network = await services.network.path(to: [])?.network
         let parameters = ProviderCalls.StartParameters(
             identifier: identifier,
             name: configuration.name,
@@ -141,7 +142,8 @@ extension Tunnel {
             listenPort: live.record.listenPort ?? 0,
             endpointHints: live.endpoints.isEmpty ? nil : live.endpoints,
             peerCounters: live.peerCounters.isEmpty ? nil : live.peerCounters,
-            options: live.options
+            options: live.options,
+            network: network
         )
         let reply = try await connection.call(
             "Start",
@@ -268,12 +270,16 @@ extension Tunnel {
         guard !isStopping, let live, live.session == session, let interface = live.interface,
             let settings = settings ?? live.record.settings
         else { throw Self.sessionEnded }
+        var complete = settings
+        // Those that a name stands for, and where the peers were heard.
+        for endpoint in live.calledEndpoints where !complete.endpoints.contains(endpoint) {
+            complete.endpoints.append(endpoint)
+        }
         let file = live.file
         let applied: AppliedNetwork
         do {
             let (done, network) = try await services.network.apply(
-                settings,
-                policy: live.policy,
+                complete,
                 to: interface,
                 port: live.record.listenPort,
                 restoring: restoring,

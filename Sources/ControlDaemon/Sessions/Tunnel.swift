@@ -36,6 +36,9 @@ package actor Tunnel {
     /// What is stored is to be looked at, again perhaps.
     var isUpdateWanted = false
     var isUpdating = false
+    /// Why the path is to be looked at, again perhaps; nil: it needn't be.
+    var pathWanted: PathLook?
+    var isLookingAtPath = false
     /// The configuration is removed: nothing starts any more.
     private var isRetired = false
     /// When a status waited in vain for the provider, and for which process; nil once it has answered.
@@ -299,6 +302,7 @@ package actor Tunnel {
     func takeOverWhatWasSaved() async {
         guard isReady else { return }
         await configurationChanged()
+        await endpointsChanged()
         // Somebody may have been at the network while nobody looked.
         await mend(isFresh: false)
     }

@@ -22,7 +22,6 @@ package protocol TunnelNetwork: Sendable {
     /// - Parameter restoring: they are in force, and what others took away is put back, as much of it as can be.
     func apply(
         _ settings: NetworkSettingsDocument,
-        policy: RoutingPolicy,
         to interface: InterfaceIdentity,
         port: Int?,
         restoring: Bool,
@@ -46,6 +45,8 @@ package protocol TunnelNetwork: Sendable {
         -> InterfaceReading
     /// What of the settings in force others took away, an item each; nothing where the kernel can't be asked.
     func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String]
+    /// The ways that outer packets take to endpoints ("192.0.2.1:51820"); nil where the kernel can't be asked.
+    func path(to endpoints: [String]) async -> OuterPath?
     /// Looks a name up outside of all tunnels.
     func resolve(_ name: String) async throws(ControlError) -> [String]
 }

@@ -7,20 +7,12 @@ extension TunnelNetworkSettings {
     /// Reads what a provider asked for.
     ///
     /// - Throws: `providerFailed` for what isn't an address, a prefix, a table or an endpoint.
-    init(
-        _ document: NetworkSettingsDocument,
-        policy: RoutingPolicy,
-        interface: InterfaceIdentity,
-        port: Int?
-    ) throws(ControlError) {
-        self.init(interface: interface, policy: policy)
+    init(_ document: NetworkSettingsDocument, interface: InterfaceIdentity, port: Int?) throws(ControlError) {
+        self.init(interface: interface)
         for text in document.addresses { addresses.append(try Self.prefix(text, "address")) }
         for text in document.routes { routes.append(try Self.prefix(text, "route")) }
-        for text in document.excludedRoutes ?? [] {
-            excludedRoutes.append(try Self.prefix(text, "excluded route"))
-        }
         for text in document.endpoints {
-            guard let endpoint = Endpoint(text) else { throw Self.wrong("endpoint", text) }
+            guard let endpoint = Endpoint(text: text) else { throw Self.wrong("endpoint", text) }
             endpoints.append(endpoint)
         }
         table = try Self.table(document.table)

@@ -7,7 +7,7 @@ import NetworkTypes
 ///
 /// A part that nobody tells is left empty. Works in the network namespace of the thread that makes it.
 package struct SnapshotReader: Sendable {
-    private let socket: any NetlinkSocket
+    let socket: any NetlinkSocket
     private let ownInterfaces: OwnInterfaces
     private let nameServers: NameServerReader
     private let metered: MeteredReader

@@ -31,6 +31,9 @@ package enum LoopCommand: Sendable {
     case dropStaged(PeerIdentifier)
     /// The tunnel's MTU: padding never goes beyond it.
     case setMTU(Int)
+    /// Whether outer packets that are too long for the path leave in fragments; else they are refused and told of by
+    /// `LoopNotice.pathError` with EMSGSIZE.
+    case setFragmentation(allowed: Bool)
     /// Replaces the outer sockets.
     ///
     /// Where one can't be used, `LoopNotice.socketFailed` tells why, and it is done without.

@@ -34,6 +34,10 @@ extension PacketLoopEngine {
             touch(peer)
         case .setMTU(let mtu):
             self.mtu = mtu
+        case .setFragmentation(let isAllowed):
+            mayFragment = isAllowed
+            v4?.setFragmentation(allowed: isAllowed)
+            v6?.setFragmentation(allowed: isAllowed)
         case .setSockets(let v4, let v6):
             self.v4 = exchange(self.v4, for: v4, Token.v4, epoll)
             self.v6 = exchange(self.v6, for: v6, Token.v6, epoll)
@@ -86,6 +90,7 @@ extension PacketLoopEngine {
         guard let descriptor else { return nil }
         do {
             let socket = try UDPSocket(adopting: descriptor)
+            socket.setFragmentation(allowed: mayFragment)
             try epoll.add(descriptor.raw, for: .readable, token: token)
             return socket
         } catch {

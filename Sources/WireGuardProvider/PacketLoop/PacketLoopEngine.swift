@@ -14,6 +14,8 @@ import WireGuardCore
     var v4: UDPSocket?
     var v6: UDPSocket?
     var mtu: Int
+    /// Whether the kernel may cut outer packets that are too long for the path.
+    var mayFragment = true
     let notices: NoticeBox
     private let state: LoopState
     private let events = EpollBuffer(capacity: 8)

@@ -198,7 +198,7 @@ private struct Play: ~Copyable {
         case 1: laptop.report(what & 4 == 0 ? .refused : .unreachable, about: laptopPeer)
         case 2:
             laptop.networkChanged(
-                isAvailable: what & 4 == 0,
+                what & 4 == 0 ? .moved : what & 8 == 0 ? .lost : .elsewhere,
                 at: moment,
                 samples: { _ in TrafficSample() },
                 actions: &actions

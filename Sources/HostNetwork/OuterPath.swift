@@ -1,0 +1,87 @@
+package import Netlink
+package import NetworkTypes
+
+/// The ways that a tunnel's outer packets take.
+package struct OuterPath: Hashable, Sendable {
+    /// The way to one endpoint.
+    package struct Way: Hashable, Sendable {
+        package let endpoint: Endpoint
+        package let interface: UInt32
+        /// The address that the kernel sends from.
+        package let source: IPAddress?
+        package let gateway: IPAddress?
+
+        package init(to endpoint: Endpoint, interface: UInt32, source: IPAddress? = nil, gateway: IPAddress? = nil) {
+            self.endpoint = endpoint
+            self.interface = interface
+            self.source = source
+            self.gateway = gateway
+        }
+    }
+
+    /// Those that lead to a link which carries packets.
+    package var ways: [Way]
+    /// Whether there is any way: to an endpoint, or where none is known yet, out of this machine.
+    package var isAvailable: Bool
+    /// What each of them carries.
+    package var mtus: [TunnelMTU.Path]
+    /// What the network is known by that this machine is in: its link and its router, or its Wi-Fi name; nil where no
+    /// default route leads out.
+    ///
+    /// It is the same whenever the machine comes back. That two networks look alike is possible, as with a router that has
+    /// the address of another's: it decides no more than what is tried first.
+    package var network: String?
+
+    package init(
+        ways: [Way] = [],
+        isAvailable: Bool = true,
+        mtus: [TunnelMTU.Path] = [],
+        network: String? = nil
+    ) {
+        self.ways = ways
+        self.isAvailable = isAvailable
+        self.mtus = mtus
+        self.network = network
+    }
+
+    /// More endpoints than a tunnel's peers reasonably have; the rest goes by the same links, as a rule.
+    package static let limit = 64
+}
+
+extension NetworkSnapshot {
+    /// What the network is known by; see `OuterPath.network`.
+    var identity: String? {
+        guard let link = primaryLink, let route = defaultRoutes.first(where: { $0.interface == link.index }) else {
+            return nil
+        }
+        if let name = link.wirelessName { return "\(link.kind.rawValue) \(name)" }
+        return "\(link.name) \(route.gateway?.description ?? "-")"
+    }
+}
+
+extension SnapshotReader {
+    /// The ways to endpoints, as the kernel chooses them now.
+    package func path(to endpoints: [Endpoint]) throws(NetlinkError) -> OuterPath {
+        let snapshot = try kernelPart()
+        let tables = KernelTables(socket: socket)
+        var path = OuterPath(network: snapshot.identity)
+        for endpoint in endpoints.prefix(OuterPath.limit) {
+            guard let found = try tables.lookUp(endpoint.address, zone: endpoint.zone),
+                let link = snapshot.link(found.interface), link.hasCarrier
+            else { continue }
+            path.ways.append(
+                OuterPath.Way(
+                    to: endpoint,
+                    interface: found.interface,
+                    source: found.source,
+                    gateway: found.gateway
+                )
+            )
+            let mtu = min(found.mtu.flatMap { $0 > 0 ? $0 : nil } ?? link.mtu, link.mtu)
+            path.mtus.append(TunnelMTU.Path(mtu: mtu, isIPv6: endpoint.address.isIPv6))
+        }
+        let isOutside = { (link: NetworkLink) in link.kind != .loopback && link.kind != .tunnel && link.hasCarrier }
+        path.isAvailable = endpoints.isEmpty ? snapshot.links.contains(where: isOutside) : !path.ways.isEmpty
+        return path
+    }
+}
