@@ -20,7 +20,7 @@ enum ConfigurationShape {
     }
 
     private static let wireGuard = ValueShape.object([
-        "privateKeyReference": .text, "addresses": .texts,
+        "privateKeyReference": .text, "addresses": .texts, "excludedRoutes": .texts,
         "dns": .object(["servers": .texts, "searchDomains": .texts, "routeOnlyDomains": .texts]),
         "mtu": .optionalInteger, "listenPort": .optionalInteger, "table": .optionalNumberOrText,
         "firewallMark": .optionalInteger, "saveConfig": .boolean,

@@ -247,6 +247,8 @@ package struct NetworkSettingsDocument: Codable, Equatable, Sendable {
     package var addresses: [String]
     /// Prefixes that go into the tunnel.
     package var routes: [String]
+    /// Prefixes that don't, whatever tunnel would take them; null: none.
+    package var excludedRoutes: [String]?
     /// "auto", "off" or a routing table's number or name.
     package var table: String
     /// Explicit; null: from the path to the endpoints.

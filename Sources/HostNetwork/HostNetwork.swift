@@ -11,7 +11,7 @@ package actor HostNetwork {
     private let applier: NetworkApplier
     /// For questions, which need not wait until ten thousand routes are put in force.
     let reader: KernelTables
-    nonisolated let ownInterfaces = OwnInterfaces()
+    nonisolated let ownInterfaces: OwnInterfaces
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()
@@ -23,7 +23,9 @@ package actor HostNetwork {
     }
 
     package init(socket: any NetlinkSocket, reader: any NetlinkSocket, controls: any SystemControls) {
-        applier = NetworkApplier(socket: socket, controls: controls)
+        let ownInterfaces = OwnInterfaces()
+        self.ownInterfaces = ownInterfaces
+        applier = NetworkApplier(socket: socket, controls: controls, ownInterfaces: ownInterfaces)
         self.reader = KernelTables(socket: reader)
     }
 

@@ -28,6 +28,16 @@ package struct LocalNetworks: Hashable, Sendable {
 
     package init(links: [Attached]) { self.links = links }
 
+    /// Those of the networks that count as local.
+    ///
+    /// - Parameter attached: what each link is attached to.
+    package init(of attached: [Attached]) {
+        links = attached.compactMap { place in
+            let prefixes = place.prefixes.filter(Self.isLocal)
+            return prefixes.isEmpty ? nil : Attached(link: place.link, prefixes: prefixes)
+        }
+    }
+
     /// What is sent to everybody on a link: limited broadcast, and multicast whose scope ends at the site (RFC 2365 and
     /// 5771 for IPv4; RFC 4291, section 2.7, scopes 2 to 5, for well-known, transient and prefix-based groups).
     package static let groups: [IPPrefix] = [
@@ -45,7 +55,7 @@ package struct LocalNetworks: Hashable, Sendable {
         ranges.contains { $0.length <= prefix.length && $0.contains(prefix.address) }
     }
 
-    /// Works out what the machine is attached to.
+    /// Works out what the machine is attached to, whether or not it counts as local.
     ///
     /// - Parameters:
     ///   - links: all; those that are down, the loopback and the tunnels don't count.
@@ -53,12 +63,12 @@ package struct LocalNetworks: Hashable, Sendable {
     ///   - routes: of the main table. Those to a link's own network count: made by the kernel, or for a router
     ///     advertisement that says "on the link" (RFC 4861). One that a DHCP server gave is no network of the link's.
     ///   - isTunnel: whether a link, by its number, is one of our tunnels.
-    package init(
+    package static func attached(
         links: [Link],
         addresses: [InterfaceAddress],
         routes: [KernelRoute],
         isTunnel: (UInt32) -> Bool
-    ) {
+    ) -> [Attached] {
         var found: [UInt32: [IPPrefix]] = [:]
         for address in addresses where address.prefix.length < address.prefix.address.bitCount {
             found[address.interface, default: []].append(address.prefix.network)
@@ -66,17 +76,17 @@ package struct LocalNetworks: Hashable, Sendable {
         for route in routes where route.isOnLink {
             if let interface = route.route.interface { found[interface, default: []].append(route.route.destination) }
         }
-        self.links = links.filter { $0.isUp && !$0.isLoopback && !isTunnel($0.index) }
+        return links.filter { $0.isUp && !$0.isLoopback && !isTunnel($0.index) }
             .sorted { $0.index < $1.index }
             .compactMap { link in
-                let prefixes = Self.merged((found[link.index] ?? []).filter(Self.isLocal))
+                let prefixes = merged(found[link.index] ?? [])
                 guard !prefixes.isEmpty else { return nil }
                 return Attached(link: InterfaceIdentity(index: link.index, name: link.name), prefixes: prefixes)
             }
     }
 
     /// In ascending order, without doubles and without what lies in another one.
-    private static func merged(_ prefixes: [IPPrefix]) -> [IPPrefix] {
+    static func merged(_ prefixes: [IPPrefix]) -> [IPPrefix] {
         var merged: [IPPrefix] = []
         for prefix in Set(prefixes).sorted() {
             // A network stands before all that lie in it.

@@ -10,8 +10,15 @@ import NetworkTypes
 package struct NetworkApplier: Sendable {
     let tables: KernelTables
     let controls: any SystemControls
+    /// All tunnels', which are no part of what the machine is attached to.
+    let ownInterfaces: OwnInterfaces
 
-    package init(socket: any NetlinkSocket, controls: any SystemControls = ProcSystemControls()) {
+    package init(
+        socket: any NetlinkSocket,
+        controls: any SystemControls = ProcSystemControls(),
+        ownInterfaces: OwnInterfaces = OwnInterfaces()
+    ) {
+        self.ownInterfaces = ownInterfaces
         tables = KernelTables(socket: socket)
         self.controls = controls
     }
@@ -72,18 +79,30 @@ package struct NetworkApplier: Sendable {
                 NetworkNote(.notAheadOfOthers, "Other tunnels keep going first: no lower rule priority is free.")
             )
         }
-        let objects = try NetworkPlan(
-            settings,
-            NetworkPlan.Facts(
-                mtu: mtu,
-                ipv6: ipv6State(settings),
-                hasStrictReversePathFilter: controls.hasStrictReversePathFilter(besides: settings.interface.name),
-                ownTable: slot.table,
-                rulePriority: slot.priority,
-                unroutedNetworks: state.unroutedNetworks
-            )
+        var facts = NetworkPlan.Facts(
+            mtu: mtu,
+            ipv6: ipv6State(settings),
+            hasStrictReversePathFilter: controls.hasStrictReversePathFilter(besides: settings.interface.name),
+            ownTable: slot.table,
+            rulePriority: slot.priority,
+            unroutedNetworks: state.unroutedNetworks
         )
-        return (objects, mtu)
+        if settings.policy.followsSurroundings { try addSurroundings(settings, &facts) }
+        return (try NetworkPlan(settings, facts), mtu)
+    }
+
+    private func addSurroundings(
+        _ settings: TunnelNetworkSettings,
+        _ facts: inout NetworkPlan.Facts
+    ) throws(NetworkSettingsError) {
+        ownInterfaces.insert(settings.interface.index)
+        do throws(NetlinkError) {
+            let attached = try tables.attachedNetworks(besides: ownInterfaces)
+            facts.attached = LocalNetworks.merged(attached.flatMap(\.prefixes))
+            facts.local = LocalNetworks(of: attached).prefixes
+        } catch {
+            throw NetworkSettingsError("Cannot read what networks the machine is attached to.", error)
+        }
     }
 
     private func paths(_ settings: TunnelNetworkSettings) throws(NetworkSettingsError) -> [TunnelMTU.Path] {

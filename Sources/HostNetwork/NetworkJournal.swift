@@ -19,8 +19,8 @@ package struct NetworkJournal: Hashable, Sendable, Codable {
 
     /// The first of the tunnel's rule priorities.
     var rulePriority: UInt32? {
-        rules.map(\.priority).filter(Ownership.priorities.contains).min().map {
-            $0 - ($0 - Ownership.priorities.lowerBound) % Ownership.priorityBlock
+        rules.lazy.compactMap { Ownership.block(ofPriority: $0.priority) }.min().map {
+            Ownership.priorities.lowerBound + $0 * Ownership.priorityBlock
         }
     }
 

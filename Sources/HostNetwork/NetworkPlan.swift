@@ -13,6 +13,9 @@ struct NetworkPlan: Hashable, Sendable {
         var rulePriority: UInt32
         /// Networks of the tunnel's addresses whose route somebody took away; the kernel makes it with the address alone.
         var unroutedNetworks: Set<IPPrefix> = []
+        /// What the machine is attached to, where the policy asks for it: all networks, and those that count as local.
+        var attached: [IPPrefix] = []
+        var local: [IPPrefix] = []
     }
 
     var addresses: [InterfaceAddress] = []
@@ -28,7 +31,9 @@ struct NetworkPlan: Hashable, Sendable {
     /// - Throws: `ipv6Unavailable` when nothing would be left without IPv6.
     init(_ settings: TunnelNetworkSettings, _ facts: Facts) throws(NetworkSettingsError) {
         let usable = try NetworkPlan.usable(settings, facts, &notes)
-        let diverted = NetworkPlan.diverted(settings, usable.addresses, usable.routes)
+        let isAutomatic = settings.table == .automatic
+        let exceptions = isAutomatic ? NetworkExceptions(settings, usable.routes, facts) : NetworkExceptions()
+        let diverted = NetworkPlan.diverted(settings, usable.addresses, usable.routes, exceptions)
         for address in usable.addresses {
             // The kernel's own route to the address's network would catch the outer packets to an endpoint in it.
             let holdsEndpoint = diverted.contains(address.network)
@@ -41,8 +46,19 @@ struct NetworkPlan: Hashable, Sendable {
             )
         }
         let connected = usable.addresses.filter { !diverted.contains($0.network) }
-        for prefix in diverted { addDiverted(prefix, settings, facts) }
+        for prefix in diverted { addDiverted(prefix, leadsIn: true, settings, facts) }
+        if isAutomatic, settings.policy.includesAll {
+            for prefix in [IPPrefix.allIPv4, .allIPv6] where !diverted.contains(prefix) {
+                // What the tunnel can't carry mustn't go anywhere else.
+                guard prefix == .allIPv4 || facts.ipv6 != .notInKernel else { continue }
+                addDiverted(prefix, leadsIn: false, settings, facts)
+            }
+        }
+        // They come before what they are exceptions from.
+        let families = Set(rules.map(\.destination.address.isIPv6))
+        rules = exceptions.rules(of: families, diverted, settings, facts) + rules
         let table: UInt32
+        if !isAutomatic { noteUselessPolicy(settings) }
         switch settings.table {
         case .automatic: table = Route.mainTable
         case .number(let number): table = number
@@ -77,41 +93,68 @@ struct NetworkPlan: Hashable, Sendable {
 
     /// Routes a prefix by a table of the tunnel's own, from which the outer packets are kept away.
     ///
-    /// First the main table, but only what is more specific than the prefix (the local network, for one); then, for all
-    /// packets without our mark, the tunnel's table. There an unreachable route stands behind the tunnel's, so that
-    /// nothing leaks while the link is down or gone.
-    private mutating func addDiverted(_ prefix: IPPrefix, _ settings: TunnelNetworkSettings, _ facts: Facts) {
+    /// First, unless the tunnel's routes are to be enforced, the main table, but only what is more specific than the prefix
+    /// (the local network, for one); then, for all packets without our mark, the tunnel's table. There an unreachable route
+    /// stands behind the tunnel's, so that nothing leaks while the link is down or gone.
+    private mutating func addDiverted(
+        _ prefix: IPPrefix,
+        leadsIn: Bool,
+        _ settings: TunnelNetworkSettings,
+        _ facts: Facts
+    ) {
         routes.append(Route(unreachable: prefix, table: facts.ownTable))
-        routes.append(Route(to: prefix, interface: settings.interface.index, table: facts.ownTable))
+        if leadsIn { routes.append(Route(to: prefix, interface: settings.interface.index, table: facts.ownTable)) }
         let first = facts.rulePriority + (prefix.length == 0 ? 2 : 0)
-        rules.append(
-            RoutingRule(
-                to: prefix,
-                priority: first,
-                table: Route.mainTable,
-                suppressPrefixLength: UInt32(prefix.length)
+        if !settings.policy.overridesOthers {
+            rules.append(
+                RoutingRule(
+                    to: prefix,
+                    priority: first,
+                    table: Route.mainTable,
+                    suppressPrefixLength: UInt32(prefix.length)
+                )
             )
-        )
+        }
         rules.append(
             RoutingRule(to: prefix, priority: first + 1, table: facts.ownTable, condition: .withoutOuterMark)
         )
     }
 
-    /// The prefixes whose routes must not stand in the main table: each default, and what holds an endpoint.
+    private mutating func noteUselessPolicy(_ settings: TunnelNetworkSettings) {
+        guard settings.policy.followsSurroundings || !settings.excludedRoutes.isEmpty else { return }
+        notes.append(
+            NetworkNote(
+                .policyWithoutRoutes,
+                "Table isn't auto, so the routes are others' affair: enforceRoutes, includeAllNetworks, "
+                    + "excludeLocalNetworks and excludedRoutes change none."
+            )
+        )
+    }
+
+    /// The prefixes whose routes must not stand in the main table: each default, what holds an endpoint or something
+    /// that is excluded, and all of those that are to be enforced.
     ///
     /// The longest come first, so that of two rules for nested prefixes the right one is looked at first.
     private static func diverted(
         _ settings: TunnelNetworkSettings,
         _ addresses: [IPPrefix],
-        _ routes: [IPPrefix]
+        _ routes: [IPPrefix],
+        _ exceptions: NetworkExceptions
     ) -> [IPPrefix] {
         guard settings.table == .automatic else { return [] }
         let own = addresses.map(\.network).filter { $0.length < $0.address.bitCount }
-        let holding = (routes + own).filter { prefix in
-            settings.endpoints.contains { prefix.contains($0.address) }
-        }
+        let excluded = exceptions.excluded + (settings.policy.excludesLocal ? exceptions.local : [])
+        let apart = settings.endpoints.map(\.address) + excluded.map(\.address)
+        let holding = (routes + own).filter { prefix in apart.contains(where: prefix.contains) }
         let defaults = routes.filter { $0.length == 0 }
-        return Set(holding + defaults).sorted { ($1.length, $0.address) < ($0.length, $1.address) }
+        let enforced = settings.policy.overridesOthers ? routes : []
+        // A tunnel carries the families that it has addresses of.
+        let whole =
+            settings.policy.includesAll
+            ? Set(addresses.map { $0.address.isIPv6 ? IPPrefix.allIPv6 : .allIPv4 }) : []
+        return Set(holding + defaults + enforced).union(whole).sorted {
+            ($1.length, $0.address) < ($0.length, $1.address)
+        }
     }
 
     /// Addresses and routes without doubles, and without IPv6 where it can't be had.
@@ -154,7 +197,7 @@ struct NetworkPlan: Hashable, Sendable {
 }
 
 extension Array where Element: Hashable {
-    fileprivate func withoutDoubles() -> [Element] {
+    func withoutDoubles() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }
     }

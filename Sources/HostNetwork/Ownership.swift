@@ -18,4 +18,21 @@ package enum Ownership {
     /// The priorities that tunnels take their rules from; each has `priorityBlock` of them, the later tunnel the lower.
     package static let priorities: ClosedRange<UInt32> = 10_000...29_999
     package static let priorityBlock: UInt32 = 8
+
+    /// The priorities, ahead of every tunnel's, of what a tunnel leaves to others: `exceptionBlock` for each block of
+    /// `priorities`, in the same order.
+    package static let exceptions: ClosedRange<UInt32> = 2_000...9_499
+    package static let exceptionBlock: UInt32 = 3
+
+    /// The number of the block that a rule's priority is in; nil for one that no tunnel takes for itself.
+    static func block(ofPriority priority: UInt32) -> UInt32? {
+        if priorities.contains(priority) { return (priority - priorities.lowerBound) / priorityBlock }
+        if exceptions.contains(priority) { return (priority - exceptions.lowerBound) / exceptionBlock }
+        return nil
+    }
+
+    /// The first priority of what the tunnel leaves to others whose rules begin at `priority`.
+    static func firstException(ofRulesAt priority: UInt32) -> UInt32 {
+        exceptions.lowerBound + (priority - priorities.lowerBound) / priorityBlock * exceptionBlock
+    }
 }

@@ -7,12 +7,19 @@ package import NetworkTypes
 package struct RoutingRule: Hashable, Sendable, Codable {
     /// What the packet must be bound for; the prefix of length 0 for all of its family.
     @TextCoded package var destination: IPPrefix
+    /// What it must come from, where that counts.
+    package let source: TextCoded<IPPrefix>?
+    /// The name of the interface that it must have come in by, where that counts.
+    package let inputInterface: String?
     /// The lower comes first.
     package let priority: UInt32
+    /// `nowhere`: the packet is unreachable.
     package let table: UInt32
     package let condition: Condition
     /// Routes of this prefix length and shorter don't count.
     package let suppressPrefixLength: UInt32?
+
+    package static let nowhere = UInt32(RT_TABLE_UNSPEC.rawValue)
 
     package enum Condition: Hashable, Sendable, Codable {
         case always
@@ -24,12 +31,16 @@ package struct RoutingRule: Hashable, Sendable, Codable {
 
     package init(
         to destination: IPPrefix,
+        from source: IPPrefix? = nil,
+        by inputInterface: String? = nil,
         priority: UInt32,
         table: UInt32,
         condition: Condition = .always,
         suppressPrefixLength: UInt32? = nil
     ) {
         self._destination = TextCoded(wrappedValue: destination)
+        self.source = source.map { TextCoded(wrappedValue: $0) }
+        self.inputInterface = inputInterface
         self.priority = priority
         self.table = table
         self.condition = condition
@@ -55,12 +66,15 @@ package struct RoutingRule: Hashable, Sendable, Codable {
         var header = fib_rule_hdr()
         header.family = destination.address.family
         header.dst_len = UInt8(destination.length)
+        header.src_len = UInt8(source?.wrappedValue.length ?? 0)
         header.table = UInt8(RT_TABLE_UNSPEC.rawValue)
-        header.action = UInt8(FR_ACT_TO_TBL)
+        header.action = UInt8(table == Self.nowhere ? FR_ACT_UNREACHABLE : FR_ACT_TO_TBL)
         writer.header(header)
         if destination.length > 0 { writer.put(FRA_DST, bytes: destination.address.bytes) }
+        if let source = source?.wrappedValue { writer.put(FRA_SRC, bytes: source.address.bytes) }
+        if let inputInterface { writer.put(FRA_IIFNAME, string: inputInterface) }
         writer.put(FRA_PRIORITY, priority)
-        writer.put(FRA_TABLE, table)
+        if table != Self.nowhere { writer.put(FRA_TABLE, table) }
         writer.put(FRA_PROTOCOL, Ownership.routingProtocol)
         if let suppressPrefixLength { writer.put(FRA_SUPPRESS_PREFIXLEN, suppressPrefixLength) }
         switch condition {
@@ -106,10 +120,13 @@ package struct KernelRule: Hashable, Sendable {
         guard let destination = IPPrefix(address, length: Int(header.dst_len)) else {
             throw .malformed("a rule for \(address)/\(header.dst_len)")
         }
+        let source = try attributes.address(FRA_SRC).flatMap { IPPrefix($0, length: Int(header.src_len)) }
         rule = KernelRule.condition(header, attributes).map { [priority, table] condition in
             let suppress: UInt32? = attributes.number(FRA_SUPPRESS_PREFIXLEN)
             return RoutingRule(
                 to: destination,
+                from: source,
+                by: attributes.string(FRA_IIFNAME),
                 priority: priority,
                 table: table,
                 condition: condition,
@@ -119,9 +136,10 @@ package struct KernelRule: Hashable, Sendable {
     }
 
     private static func condition(_ header: fib_rule_hdr, _ attributes: NetlinkAttributes) -> RoutingRule.Condition? {
-        guard Int(header.action) == Int(FR_ACT_TO_TBL), header.src_len == 0, header.tos == 0,
-            header.flags & UInt32(FIB_RULE_INVERT) == 0, attributes[FRA_IIFNAME] == nil, attributes[FRA_OIFNAME] == nil,
-            attributes.number(FRA_FWMARK, as: UInt32.self) ?? 0 == 0
+        let table: UInt32 = attributes.number(FRA_TABLE) ?? UInt32(header.table)
+        let action = Int(table == RoutingRule.nowhere ? FR_ACT_UNREACHABLE : FR_ACT_TO_TBL)
+        guard Int(header.action) == action, header.tos == 0, header.flags & UInt32(FIB_RULE_INVERT) == 0,
+            attributes[FRA_OIFNAME] == nil, attributes.number(FRA_FWMARK, as: UInt32.self) ?? 0 == 0
         else { return nil }
         let mask = attributes.number(FRA_FWMASK, as: UInt32.self) ?? 0
         let ports = attributes.value(FRA_SPORT_RANGE, as: fib_rule_port_range.self)

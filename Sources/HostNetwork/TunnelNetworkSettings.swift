@@ -18,6 +18,9 @@ package struct TunnelNetworkSettings: Hashable, Sendable {
     package var addresses: [IPPrefix]
     /// What goes into the tunnel: for WireGuard the allowed IPs of all peers.
     package var routes: [IPPrefix]
+    /// What doesn't go into the tunnel, whatever `routes` and other tunnels say; a more specific one of `routes` does.
+    package var excludedRoutes: [IPPrefix]
+    package var policy: RoutingPolicy
     package var table: Table
     /// Bytes of the largest inner packet; nil to take it from the paths to the endpoints.
     package var mtu: Int?
@@ -32,6 +35,8 @@ package struct TunnelNetworkSettings: Hashable, Sendable {
         interface: InterfaceIdentity,
         addresses: [IPPrefix] = [],
         routes: [IPPrefix] = [],
+        excludedRoutes: [IPPrefix] = [],
+        policy: RoutingPolicy = RoutingPolicy(),
         table: Table = .automatic,
         mtu: Int? = nil,
         endpoints: [Endpoint] = [],
@@ -40,11 +45,36 @@ package struct TunnelNetworkSettings: Hashable, Sendable {
         self.interface = interface
         self.addresses = addresses
         self.routes = routes
+        self.excludedRoutes = excludedRoutes
+        self.policy = policy
         self.table = table
         self.mtu = mtu
         self.endpoints = endpoints
         self.outerPort = outerPort
     }
+}
+
+/// How a tunnel's routes stand to those of others.
+package struct RoutingPolicy: Hashable, Sendable, Codable {
+    /// More specific routes of others don't lead round the tunnel.
+    ///
+    /// Local networks do where the tunnel takes all by its default route, not where a prefix of its own holds them.
+    package var enforcesRoutes = false
+    /// Everything of both families goes into the tunnel, or nowhere.
+    package var includesAll = false
+    /// The networks that the machine is attached to (`LocalNetworks`) are reached directly.
+    package var excludesLocal = false
+
+    package init(enforcesRoutes: Bool = false, includesAll: Bool = false, excludesLocal: Bool = false) {
+        self.enforcesRoutes = enforcesRoutes
+        self.includesAll = includesAll
+        self.excludesLocal = excludesLocal
+    }
+
+    /// Whether the routes of others count for nothing.
+    var overridesOthers: Bool { enforcesRoutes || includesAll }
+    /// Whether the rules depend on what the machine is attached to.
+    package var followsSurroundings: Bool { overridesOthers || excludesLocal }
 }
 
 /// An interface told by both its number and its name, so that another one that got the number isn't taken for it.
@@ -87,6 +117,8 @@ package struct NetworkNote: Hashable, Sendable {
         case overlap
         /// No priority ahead of all other tunnels was free.
         case notAheadOfOthers
+        /// Without routes of ours there is nothing to enforce, and nothing to exclude from.
+        case policyWithoutRoutes
     }
 
     package let code: Code

@@ -50,9 +50,8 @@ struct TunnelSlot: Hashable, Sendable {
     ) throws(NetworkSettingsError) -> (priority: UInt32, isBehindOthers: Bool) {
         let first = Ownership.priorities.lowerBound
         let block = Ownership.priorityBlock
-        let inRange = rules.filter { Ownership.priorities.contains($0.priority) }
-        let used = Set(inRange.map { ($0.priority - first) / block })
-        let ours = inRange.filter(\.isOurs).map { ($0.priority - first) / block }.min()
+        let used = Set(rules.compactMap { Ownership.block(ofPriority: $0.priority) })
+        let ours = rules.filter(\.isOurs).compactMap { Ownership.block(ofPriority: $0.priority) }.min()
         let count = UInt32(Ownership.priorities.count) / block
         if let free = (0..<(ours ?? count)).reversed().first(where: { !used.contains($0) }) {
             return (first + free * block, false)

@@ -52,7 +52,9 @@ package enum ConfigurationWriter {
         let perLine = longestLine + DomainText.longestName + FileKey.persistentKeepalive.rawValue.utf8.count
         let hooks = configuration.hooks.reduce(0) { $0 + $1.command.utf8.count + 16 }
         let domains = configuration.dns.searchDomains.count + configuration.dns.routeOnlyDomains.count
-        let prefixes = configuration.addresses.count + configuration.peers.reduce(0) { $0 + $1.allowedIPs.count }
+        let prefixes =
+            configuration.addresses.count + configuration.excludedRoutes.count
+            + configuration.peers.reduce(0) { $0 + $1.allowedIPs.count }
         let names = DomainText.longestName + 3
         return perLine + hooks + domains * names + (configuration.dns.servers.count + prefixes) * 64
             + configuration.peers.count * (names + 400) + 600
@@ -68,6 +70,10 @@ package enum ConfigurationWriter {
         secret(configuration.privateKeyReference, .privateKey, &output)
         put(.listenPort, configuration.listenPort, to: &output)
         put(.address, list: configuration.addresses.map(\.description), to: &output)
+        if !configuration.excludedRoutes.isEmpty {
+            let prefixes = configuration.excludedRoutes.map(\.description).joined(separator: ", ")
+            output += "# excludedRoutes is left out, for a file has no key for it: \(prefixes)\n".utf8
+        }
         put(.dns, list: configuration.dns.words.map(\.description), to: &output)
         put(.mtu, configuration.mtu, to: &output)
         put(.table, configuration.table, to: &output)

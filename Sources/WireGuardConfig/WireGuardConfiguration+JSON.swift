@@ -45,6 +45,12 @@ extension WireGuardConfiguration {
             items: "addresses with prefix lengths",
             .prefix
         ) { (text) throws(ValueProblem) in try PrefixText.parseInterfaceAddress(text) }
+        configuration.excludedRoutes = reader.texts(
+            members[Member.excludedRoutes],
+            at: Member.excludedRoutes,
+            items: "addresses with prefix lengths",
+            .prefix
+        ) { (text) throws(ValueProblem) in try PrefixText.parse(text) }
         if let dns = members[Member.dns] { configuration.dns = DNS(dns, with: &reader) }
         let mtuRange = Int64(NumberText.mtuRange.lowerBound)...Int64(NumberText.mtuRange.upperBound)
         configuration.mtu = reader.integer(members[Member.mtu], at: Member.mtu, in: mtuRange).map(Int.init(_:))

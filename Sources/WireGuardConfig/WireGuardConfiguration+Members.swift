@@ -6,6 +6,7 @@ extension WireGuardConfiguration {
     enum Member {
         static let privateKeyReference = "privateKeyReference"
         static let addresses = "addresses"
+        static let excludedRoutes = "excludedRoutes"
         static let dns = "dns"
         static let mtu = "mtu"
         static let listenPort = "listenPort"
@@ -15,7 +16,9 @@ extension WireGuardConfiguration {
         static let hooks = "hooks"
         static let peers = "peers"
         static let all = [
-            privateKeyReference, addresses, dns, mtu, listenPort, table, firewallMark, saveConfig, hooks, peers,
+            privateKeyReference, addresses, excludedRoutes, dns, mtu, listenPort, table, firewallMark, saveConfig,
+            hooks,
+            peers,
         ]
     }
 
@@ -48,6 +51,9 @@ extension WireGuardConfiguration {
             Member.addresses: .array(addresses.map { .string($0.description) }),
             Member.peers: .array(peers.map(\.json)),
         ]
+        if !excludedRoutes.isEmpty {
+            members[Member.excludedRoutes] = .array(excludedRoutes.map { .string($0.description) })
+        }
         if !dns.isEmpty { members[Member.dns] = dns.json }
         members[Member.mtu] = mtu.map { .integer(Int64($0)) }
         members[Member.listenPort] = listenPort.map { .integer(Int64($0)) }

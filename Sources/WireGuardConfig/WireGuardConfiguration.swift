@@ -9,6 +9,8 @@ package struct WireGuardConfiguration: Equatable, Sendable {
     package var privateKeyReference: String
     /// The interface's own addresses; the host bits are part of them.
     package var addresses: [IPPrefix]
+    /// Prefixes that don't go into the tunnel although allowed IPs hold them; a file has no key for them.
+    package var excludedRoutes: [IPPrefix]
     package var dns: DNS
     /// Bytes, 576 (with an IPv6 address 1280) to 65535; nil to have it computed.
     package var mtu: Int?
@@ -30,6 +32,7 @@ package struct WireGuardConfiguration: Equatable, Sendable {
     package init(
         privateKeyReference: String,
         addresses: [IPPrefix] = [],
+        excludedRoutes: [IPPrefix] = [],
         dns: DNS = DNS(),
         mtu: Int? = nil,
         listenPort: UInt16? = nil,
@@ -41,6 +44,7 @@ package struct WireGuardConfiguration: Equatable, Sendable {
     ) {
         self.privateKeyReference = privateKeyReference
         self.addresses = addresses
+        self.excludedRoutes = excludedRoutes
         self.dns = dns
         self.mtu = mtu
         self.listenPort = listenPort

@@ -23,6 +23,9 @@ extension NetworkSettingsDocument {
                     note: nil
                 )
         )
+        if !configuration.excludedRoutes.isEmpty {
+            excludedRoutes = Set(configuration.excludedRoutes.map(\.network)).sorted().map(\.description)
+        }
     }
 }
 

@@ -45,8 +45,8 @@ import Testing
         early.onDemand = .init(enabled: true, rules: [["action": "connect"]])
         try ConfigurationRules.check(early)
         let notes = ConfigurationNotes.notInForce(early)
-        #expect(notes.count == 5 && notes[0].hasPrefix("includeAllNetworks is NOT in force"))
-        for key in ["enforceRoutes", "persistentBlock", "excludeLocalNetworks", "onDemand"] {
+        #expect(notes.count == 3 && notes[0].hasPrefix("includeAllNetworks is NOT in force"))
+        for key in ["persistentBlock", "onDemand"] {
             #expect(notes.contains { $0.hasPrefix("\(key) is not in force") }, "\(key)")
         }
         #expect(ConfigurationNotes.notInForce(good).isEmpty && ConfigurationNotes.onSave(good).isEmpty)

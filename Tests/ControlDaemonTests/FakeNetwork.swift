@@ -13,6 +13,7 @@ final class FakeNetwork: TunnelNetwork {
         /// Interfaces that are there.
         var devices: [String: UInt32] = [:]
         var settings: NetworkSettingsDocument?
+        var policy = RoutingPolicy()
         var isDown = false
         /// What others took away of the settings; back when they are applied.
         var missing: [String] = []
@@ -90,6 +91,7 @@ final class FakeNetwork: TunnelNetwork {
 
     func apply(
         _ settings: NetworkSettingsDocument,
+        policy: RoutingPolicy,
         to interface: InterfaceIdentity,
         port: Int?,
         restoring: Bool,
@@ -110,6 +112,7 @@ final class FakeNetwork: TunnelNetwork {
         if afterRecord > 0 { try? await Task.sleep(for: .milliseconds(afterRecord)) }
         state.withLock { state in
             state.settings = settings
+            state.policy = policy
             state.isDown = false
             if state.meddling > 0 { state.meddling -= 1 } else { state.missing = [] }
         }

@@ -22,7 +22,9 @@ import Testing
             Link(index: 7, name: "wg0", flags: Self.up, mtu: 1420),
         ]
         let read = try addresses.map { InterfaceAddress(interface: $0.0, prefix: try #require(IPPrefix($0.1))) }
-        return LocalNetworks(links: links ?? standard, addresses: read, routes: routes) { $0 == 7 }
+        return LocalNetworks(
+            of: LocalNetworks.attached(links: links ?? standard, addresses: read, routes: routes) { $0 == 7 }
+        )
     }
 
     private func route(_ text: String, owner: UInt8 = 2, gateway: String? = nil) throws -> KernelRoute {

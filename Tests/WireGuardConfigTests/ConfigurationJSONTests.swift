@@ -61,7 +61,7 @@ import WireGuardConfig
     }
 
     private static let members =
-        "privateKeyReference, addresses, dns, mtu, listenPort, table, firewallMark, saveConfig, hooks, peers"
+        "privateKeyReference, addresses, excludedRoutes, dns, mtu, listenPort, table, firewallMark, saveConfig, hooks, peers"
     private static let prefix = "expected an address with a prefix length, such as 10.0.0.0/24."
 
     private static let faults: [(JSONValue, String)] = [
@@ -91,6 +91,10 @@ import WireGuardConfig
         (
             with("addresses", ["224.0.0.1/4"]),
             "addresses[0] 224.0.0.1 is a multicast address, which no interface can have; \(prefix)"
+        ),
+        (
+            with("excludedRoutes", "10.0.0.0/8"),
+            "excludedRoutes is a string; expected an array of addresses with prefix lengths."
         ),
         (
             with("dns", ["10.0.0.1"]),

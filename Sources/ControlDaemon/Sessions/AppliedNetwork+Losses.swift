@@ -43,6 +43,8 @@ extension RoutingRule {
     fileprivate var consequence: String {
         switch condition {
         case .withoutOuterMark: "traffic to \(destination) doesn't go through the tunnel"
+        case .always where Ownership.exceptions.contains(priority):
+            "traffic to \(destination) may go through the tunnel that is to stay out of it"
         case .always: "networks of other interfaces within \(destination) are not reached directly"
         case .fromOuterPort: "the reverse-path filter may drop what the peers send"
         }

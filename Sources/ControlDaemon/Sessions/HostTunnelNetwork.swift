@@ -101,13 +101,14 @@ package struct HostTunnelNetwork: TunnelNetwork {
 
     package func apply(
         _ settings: NetworkSettingsDocument,
+        policy: RoutingPolicy,
         to interface: InterfaceIdentity,
         port: Int?,
         restoring: Bool,
         journal: NetworkJournal,
         record: @escaping @Sendable (NetworkJournal) throws -> Void
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
-        let wanted = try TunnelNetworkSettings(settings, interface: interface, port: port)
+        let wanted = try TunnelNetworkSettings(settings, policy: policy, interface: interface, port: port)
         do throws(NetworkSettingsError) {
             let (applied, journal) = try await host.apply(
                 wanted,

@@ -43,7 +43,11 @@ struct LiveSession: Sendable {
     /// Requests of the provider's that are being answered.
     var openRequests = 0
 
+    /// How its routes stand to others': what its configuration says, or the one that it is being changed to.
+    var policy: RoutingPolicy
+
     init(record: SessionRecord, in journal: SessionJournal) {
+        policy = RoutingPolicy(record.configuration)
         self.record = record
         file = SessionFile(journal, record)
     }

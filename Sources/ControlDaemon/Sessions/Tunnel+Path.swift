@@ -7,7 +7,10 @@ import NetworkTypes
 /// The way of the tunnel's outer packets: what changes with it.
 extension Tunnel {
     /// The network changed: the provider is told what that means for its peers, and what depends on the path follows it.
-    package func pathChanged() async { await look(.telling) }
+    package func pathChanged() async {
+        await followSurroundings()
+        await look(.telling)
+    }
 
     /// A peer is called at another address now, or a packet was too big for the path.
     func endpointsChanged() async { await look(.quietly) }

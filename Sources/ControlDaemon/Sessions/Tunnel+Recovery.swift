@@ -1,5 +1,6 @@
 import ControlAPI
 import FoundationEssentials
+import HostNetwork
 import Journal
 import Keychain
 import LinuxSystem
@@ -88,16 +89,27 @@ extension Tunnel {
         guard let session = live?.session, let running = live?.record.configuration, running != configuration else {
             return
         }
-        if running.provider == configuration.provider {
+        let policy = RoutingPolicy(configuration)
+        if running.provider == configuration.provider, live?.policy == policy || live?.record.applied == nil {
+            live?.policy = policy
             live?.record.configuration = configuration
             live?.record.notInForce = nil
         } else {
+            let before = live?.policy
+            live?.policy = policy
             do {
-                try await changeProvider(to: configuration)
+                if running.provider == configuration.provider {
+                    try await putInForce(nil)
+                    guard live?.session == session else { return }
+                    live?.record.configuration = configuration
+                } else {
+                    try await changeProvider(to: configuration)
+                }
                 live?.record.notInForce = nil
                 log.info("Generation \(configuration.generation) of \(configuration.name) is in force.")
             } catch {
                 guard live?.session == session else { return }
+                if let before { live?.policy = before }
                 let notInForce = Self.notInForce(configuration.generation, error)
                 live?.record.notInForce = notInForce
                 log.notice("\(configuration.name): \(notInForce.sentence)")
@@ -127,6 +139,7 @@ extension Tunnel {
         } catch {
             // Wherever it failed, provider and network go back together.
             let running = live.record.configuration
+            self.live?.policy = RoutingPolicy(running)
             do {
                 if isReady, self.live?.provider?.identity == live.provider?.identity, let provider = running.provider {
                     let settings = try await update(provider, of: running, over: connection)
@@ -163,5 +176,18 @@ extension Tunnel {
             timeout: ProviderConnection.patience,
             over: connection
         ).settings
+    }
+
+    // MARK: The network
+
+    /// Has the rules name the networks that the machine is attached to now.
+    func followSurroundings() async {
+        guard keepsNetwork, let live, live.policy.followsSurroundings, live.record.applied != nil else { return }
+        do {
+            try await putInForce(nil)
+        } catch {
+            guard keepsNetwork, self.live?.session == live.session else { return }
+            log.warning("The rules for the networks around can't be changed, keeping the old ones: \(error)")
+        }
     }
 }

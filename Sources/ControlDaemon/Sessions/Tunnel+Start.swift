@@ -280,6 +280,7 @@ extension Tunnel {
         do {
             let (done, network) = try await services.network.apply(
                 complete,
+                policy: live.policy,
                 to: interface,
                 port: live.record.listenPort,
                 restoring: restoring,

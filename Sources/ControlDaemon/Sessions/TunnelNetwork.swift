@@ -22,6 +22,7 @@ package protocol TunnelNetwork: Sendable {
     /// - Parameter restoring: they are in force, and what others took away is put back, as much of it as can be.
     func apply(
         _ settings: NetworkSettingsDocument,
+        policy: RoutingPolicy,
         to interface: InterfaceIdentity,
         port: Int?,
         restoring: Bool,

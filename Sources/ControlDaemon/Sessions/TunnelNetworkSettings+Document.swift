@@ -7,10 +7,18 @@ extension TunnelNetworkSettings {
     /// Reads what a provider asked for.
     ///
     /// - Throws: `providerFailed` for what isn't an address, a prefix, a table or an endpoint.
-    init(_ document: NetworkSettingsDocument, interface: InterfaceIdentity, port: Int?) throws(ControlError) {
-        self.init(interface: interface)
+    init(
+        _ document: NetworkSettingsDocument,
+        policy: RoutingPolicy,
+        interface: InterfaceIdentity,
+        port: Int?
+    ) throws(ControlError) {
+        self.init(interface: interface, policy: policy)
         for text in document.addresses { addresses.append(try Self.prefix(text, "address")) }
         for text in document.routes { routes.append(try Self.prefix(text, "route")) }
+        for text in document.excludedRoutes ?? [] {
+            excludedRoutes.append(try Self.prefix(text, "excluded route"))
+        }
         for text in document.endpoints {
             guard let endpoint = Endpoint(text: text) else { throw Self.wrong("endpoint", text) }
             endpoints.append(endpoint)

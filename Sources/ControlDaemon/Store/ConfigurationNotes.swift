@@ -13,9 +13,7 @@ enum ConfigurationNotes {
             )
         }
         let others = [
-            ("enforceRoutes", configuration.enforceRoutes, "other routes can win over the tunnel's"),
             ("persistentBlock", configuration.persistentBlock, "nothing is blocked while the tunnel is down"),
-            ("excludeLocalNetworks", configuration.excludeLocalNetworks, "local networks are treated as all others"),
             (
                 "onDemand", configuration.onDemand.enabled && !configuration.onDemand.rules.isEmpty,
                 "its rules start and stop nothing"
