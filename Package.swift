@@ -122,7 +122,7 @@ let tests: [Target] = [
         ],
         fixtures: true
     ),
-    test("SystemBus", ["LinuxSystem", "NetworkTypes"]),
+    test("SystemBus", ["EventLoop", "LinuxSystem", "NetworkTypes"]),
     test("ProviderRuntime", ["ControlAPI", "LinuxSystem", "NetworkTypes", "VarlinkCore", "VarlinkSocket"]),
     test("Netlink", ["CShims"]),
     test(
