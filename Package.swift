@@ -37,7 +37,7 @@ let host: [Target] = [
     swift("VarlinkSocket", base + ["VarlinkCore"]),
     swift("SystemBus", base + ["CSystemd"]),
     swift("PacketIO", base),
-    swift("HostNetwork", base + ["Netlink", "SystemBus", "CAres"]),
+    swift("HostNetwork", base + ["Netlink", "SystemBus", "CAres", "CNftables"]),
 ]
 
 /// The pieces that programs are put together from.
@@ -62,6 +62,7 @@ let programs: [Target] = [
     program("tunneld", base + ["ControlDaemon"]),
     program("tunnelctl", base + ["CommandLineTool"]),
     program("tunnel-provider-wireguard", base + ["WireGuardProvider", "ProviderRuntime"]),
+    program("tunnel-block", base + ["HostNetwork"]),
 ]
 
 /// C: one shim target for what Swift can't import; the rest are module maps only.
@@ -72,6 +73,7 @@ let c: [Target] = [
     .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
     .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
     .systemLibrary(name: "CAres", pkgConfig: "libcares", providers: [.apt(["libc-ares-dev"])]),
+    .systemLibrary(name: "CNftables", pkgConfig: "libnftables", providers: [.apt(["libnftables-dev"])]),
 ]
 
 let tests: [Target] = [
@@ -164,6 +166,7 @@ let package = Package(
         .executable(name: "tunneld", targets: ["tunneld"]),
         .executable(name: "tunnelctl", targets: ["tunnelctl"]),
         .executable(name: "tunnel-provider-wireguard", targets: ["tunnel-provider-wireguard"]),
+        .executable(name: "tunnel-block", targets: ["tunnel-block"]),
     ],
     targets: c + pure + host + parts + programs + tests + fuzzers
 )

@@ -9,6 +9,9 @@ package enum Ownership {
     package static let outerMark: UInt32 = 0x0800_0000
     package static let outerMask: UInt32 = 0x0800_0000
 
+    /// The bit that the block sets on what it lets be forwarded out of a tunnel, for its own rules on the next link.
+    static let forwardedMark: UInt32 = 0x0400_0000
+
     /// The routing tables that tunnels take theirs from ("tun" and a number).
     package static let tables: ClosedRange<UInt32> = 0x7475_6e00...0x7475_6eff
 

@@ -11,11 +11,18 @@ package final class NetlinkSubscription: Sendable {
     private let buffer = Mutex([UInt8](repeating: 0, count: 65_536))
 
     /// - Parameter groups: `RTNLGRP_LINK` and the like (rtnetlink(7)).
-    package init(groups: [rtnetlink_groups]) throws(NetlinkError) {
+    package convenience init(groups: [rtnetlink_groups]) throws(NetlinkError) {
+        try self.init(family: NETLINK_ROUTE, groups: groups.map(\.rawValue))
+    }
+
+    /// - Parameters:
+    ///   - family: `NETLINK_ROUTE`, `NETLINK_NETFILTER` and the like (netlink(7)).
+    ///   - groups: of that family, by their numbers.
+    package init(family: Int32, groups: [UInt32]) throws(NetlinkError) {
         do throws(SystemError) {
             let kind = Int32(SOCK_RAW.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
             let owned = OwnedDescriptor(
-                adopting: try check("socket(AF_NETLINK)") { socket(AF_NETLINK, kind, NETLINK_ROUTE) }
+                adopting: try check("socket(AF_NETLINK)") { socket(AF_NETLINK, kind, family) }
             )
             let raw = owned.raw
             // Without an address of its own the kernel takes the socket for the sender of what it tells, and leaves it out.
@@ -29,7 +36,7 @@ package final class NetlinkSubscription: Sendable {
                 }
             }
             for group in groups {
-                var number = group.rawValue
+                var number = group
                 try check("setsockopt(NETLINK_ADD_MEMBERSHIP)") {
                     unsafe setsockopt(raw, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &number, 4)
                 }

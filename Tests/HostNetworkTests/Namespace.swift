@@ -29,15 +29,19 @@ struct Namespace {
 
     /// What ip(8) prints in this namespace: an opinion independent of ours.
     @discardableResult
-    func ip(_ arguments: String, fails: Bool = false) -> String {
-        guard let pipe = unsafe popen("ip \(arguments) 2>&1", "r") else { return "popen failed" }
+    func ip(_ arguments: String, fails: Bool = false) -> String { command("ip \(arguments)", fails: fails) }
+
+    /// What a program prints that runs in this namespace.
+    @discardableResult
+    func command(_ line: String, fails: Bool = false) -> String {
+        guard let pipe = unsafe popen("\(line) 2>&1", "r") else { return "popen failed" }
         var text = ""
         var buffer = [CChar](repeating: 0, count: 4096)
         while unsafe fgets(&buffer, Int32(buffer.count), pipe) != nil {
             text += String(decoding: buffer.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
         }
         let status = unsafe pclose(pipe)
-        if (status != 0) != fails { Issue.record("ip \(arguments): \(text)") }
+        if (status != 0) != fails { Issue.record("\(line): \(text)") }
         return text
     }
 

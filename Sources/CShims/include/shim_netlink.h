@@ -1,4 +1,4 @@
-// The messages and constants of rtnetlink (rtnetlink(7)) and of generic netlink.
+// The messages and constants of rtnetlink (rtnetlink(7)), of generic netlink, and of nftables' events.
 #pragma once
 
 #include <net/if_arp.h>
@@ -9,3 +9,5 @@
 #include <linux/fib_rules.h>
 #include <linux/genetlink.h>
 #include <linux/nl80211.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nf_tables.h>

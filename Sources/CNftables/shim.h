@@ -1,0 +1,2 @@
+#pragma once
+#include <nftables/libnftables.h>
