@@ -20,19 +20,46 @@ struct DownCommand {
 
     private func stopOne() async throws -> ExitCode {
         let view = try await context.findSession(prefixes: false)
-        guard view.isRunning else {
-            if context.console.json {
-                try context.console.print(json: view)
-            } else {
-                try context.console.print("\(view.name, .bold) is already down.")
-            }
-            return .done
-        }
+        guard view.isRunning else { return try await alreadyDown(view) }
         let left = try await stop([view], denied: { throw $0 })
-        if context.console.json, let now = try await context.daemon.status(view.identifier).first {
-            try context.console.print(json: now)
+        if let now = try await context.daemon.status(view.identifier).first {
+            if context.console.json {
+                try context.console.print(json: now)
+            } else if left.isEmpty, view.block?.held == true {
+                try tellBlock(now, wasHeld: true)
+            }
         }
         return try finish(left)
+    }
+
+    /// Lifts the block of a tunnel that nobody stopped, and that is down all the same.
+    private func alreadyDown(_ view: SessionView) async throws -> ExitCode {
+        var view = view
+        let wasHeld = view.block?.held == true
+        if wasHeld {
+            try await context.daemon.stop(view.identifier)
+            view = try await context.daemon.status(view.identifier).first ?? view
+        }
+        if context.console.json {
+            try context.console.print(json: view)
+        } else {
+            try context.console.print("\(view.name, .bold) is already down.")
+            try tellBlock(view, wasHeld: wasHeld)
+        }
+        return .done
+    }
+
+    /// Says whether the block is lifted, or why it isn't.
+    private func tellBlock(_ view: SessionView, wasHeld: Bool) throws {
+        if let block = view.block, block.held {
+            try context.console.print("Traffic stays blocked: \(block.reason) \(block.remedy ?? "")")
+        } else if wasHeld {
+            let others = view.block?.holders ?? []
+            try context.console.print(
+                others.isEmpty
+                    ? "The block is lifted." : "Traffic stays blocked for \(others.joined(separator: ", "))."
+            )
+        }
     }
 
     /// For `remove --force`.
@@ -41,7 +68,14 @@ struct DownCommand {
     }
 
     private func stopAll() async throws -> ExitCode {
-        let running = try await context.daemon.status().filter(\.isRunning)
+        let all = try await context.daemon.status()
+        let running = all.filter(\.isRunning)
+        // Those that a failure ended keep the block until somebody stops them.
+        for view in all where !view.isRunning && view.block?.held == true {
+            do { try await context.daemon.stop(view.identifier) } catch {
+                guard error.name == .permissionDenied else { throw error }
+            }
+        }
         var denials: [ControlError] = []
         let left = try await stop(running) { denials.append($0) }
         if context.console.json {

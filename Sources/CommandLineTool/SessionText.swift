@@ -56,6 +56,7 @@ package enum SessionText {
         add("addresses", view.addresses.joined(separator: ", "))
         add("routes", view.routes.joined(separator: ", "))
         add("DNS", view.dns.map(dns))
+        if let block = view.block { facts += self.block(block) }
         add("public key", view.publicKey)
         add("listen port", view.listenPort.map(String.init))
         let traffic = view.counters.map(counters) ?? []
@@ -76,6 +77,21 @@ package enum SessionText {
             if let reason = error.reason { facts.append(("", "why: \(reason)")) }
             if let own = error.underlying { facts.append(("", "provider: \(own.domain) \(own.code): \(own.message)")) }
             if let remedy = error.remedy { facts.append(("", "do: \(remedy)")) }
+        }
+        return facts
+    }
+
+    /// "in force since …", why, and what lifts it.
+    private static func block(_ block: BlockView) -> [Fact] {
+        let since = block.since.map { " since \(QuantityText.time($0))" } ?? ""
+        let text = block.inForce ? "in force\(since)" : "not in force"
+        var facts: [Fact] = [("Block", StyledText(text, block.inForce ? .attention : .bad)), ("", "\(block.reason)")]
+        if let remedy = block.remedy { facts.append(("", "do: \(remedy)")) }
+        if !block.held, !block.holders.isEmpty { facts.append(("", "for: \(block.holders.joined(separator: ", "))")) }
+        if block.restored > 0 {
+            let last = block.lastRestored.map { ", last at \(QuantityText.time($0))" } ?? ""
+            let times = block.restored == 1 ? "once" : "\(block.restored) times"
+            facts.append(("", "rules put back \(times)\(last): others had removed or changed them"))
         }
         return facts
     }

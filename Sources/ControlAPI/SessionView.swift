@@ -38,6 +38,8 @@ package struct SessionView: Codable, Equatable, Sendable {
     package var lostRoutes: [String]
     package var mtu: Int?
     package var dns: DNSView?
+    /// Null where traffic isn't blocked, nor is to be.
+    package var block: BlockView?
     /// What a person should know: a feature that is off and why.
     package var notes: [String]
 
@@ -62,7 +64,7 @@ extension SessionView {
         case identifier, name, status, since, interface, readAt, session, providerProcess, providerLosses
         case lastDisconnectError, peers, counters, enabled, generation, newerConfigurationWaiting, notInForce, stage,
             reason, failure, publicKey
-        case listenPort, addresses, routes, lostRoutes, mtu, dns, notes
+        case listenPort, addresses, routes, lostRoutes, mtu, dns, block, notes
     }
 
     /// Every key stands in the document, `null` where there is nothing to say.
@@ -94,6 +96,7 @@ extension SessionView {
         try c.encode(lostRoutes, forKey: .lostRoutes)
         try c.encode(mtu, forKey: .mtu)
         try c.encode(dns, forKey: .dns)
+        try c.encode(block, forKey: .block)
         try c.encode(notes, forKey: .notes)
     }
 }

@@ -16,8 +16,10 @@ final class Bench: Sendable {
     let temporary = TemporaryFolder()
     let directories: DaemonDirectories
     let network: FakeNetwork
+    let block = FakeBlock()
     let hub = EventHub()
     let incidents = Incidents()
+    let log = Logger(LogOutput(SilentSink()))
     let keychain: Keychain
     let store: ConfigurationStore
     let catalogue: ProviderCatalogue
@@ -74,6 +76,7 @@ final class Bench: Sendable {
         TunnelServices(
             launcher: launcher,
             network: network,
+            block: block,
             keychain: keychain,
             store: store ?? self.store,
             catalogue: catalogue,
@@ -84,7 +87,7 @@ final class Bench: Sendable {
             epoch: epoch,
             startTimeout: startTimeout,
             wgFolder: temporary.path + "/wg",
-            log: Logger(LogOutput(SilentSink()))
+            log: log
         )
     }
 

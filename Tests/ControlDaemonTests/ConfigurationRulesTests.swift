@@ -45,10 +45,12 @@ import Testing
         early.onDemand = .init(enabled: true, rules: [["action": "connect"]])
         try ConfigurationRules.check(early)
         let notes = ConfigurationNotes.notInForce(early)
-        #expect(notes.count == 3 && notes[0].hasPrefix("includeAllNetworks is NOT in force"))
-        for key in ["persistentBlock", "onDemand"] {
+        #expect(notes.count == 1)
+        for key in ["onDemand"] {
             #expect(notes.contains { $0.hasPrefix("\(key) is not in force") }, "\(key)")
         }
+        early.includeAllNetworks = false
+        #expect(ConfigurationNotes.notInForce(early)[0].hasPrefix("persistentBlock has no effect"))
         #expect(ConfigurationNotes.notInForce(good).isEmpty && ConfigurationNotes.onSave(good).isEmpty)
     }
 

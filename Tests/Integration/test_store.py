@@ -21,16 +21,16 @@ class Settings(unittest.TestCase):
                                'onDemand.rules=[{"action":"connect","interfaceTypeMatch":"wiFi"}]', "username=eva",
                                "provider.configuration.mtu=1400", "provider.configuration.peers[0].persistentKeepalive=25")
             assert done["generation"] == 2
-            assert any("includeAllNetworks is NOT in force" in warning for warning in done["warnings"])
+            assert any("onDemand is not in force" in warning for warning in done["warnings"])
             stored = daemon.json("show", "home")
             assert stored["includeAllNetworks"] and stored["startAtBoot"] and stored["username"] == "eva"
             assert stored["onDemand"] == {"enabled": True, "rules": [{"action": "connect", "interfaceTypeMatch": "wiFi"}]}
             assert stored["provider"]["configuration"]["mtu"] == 1400
-            assert any("includeAllNetworks is NOT in force" in note for note in daemon.status("home")["notes"])
+            assert any("onDemand is not in force" in note for note in daemon.status("home")["notes"])
 
             up = daemon.ctl("up", "home").stdout
-            assert "includeAllNetworks is NOT in force" in up, up
-            assert "includeAllNetworks is NOT in force" in daemon.process.log_path.read_text()
+            assert "onDemand is not in force" in up, up
+            assert "onDemand is not in force" in daemon.process.log_path.read_text()
             assert daemon.status("home")["mtu"] == 1400
 
             refused = daemon.ctl("set", "home", "onDemand.rules=[\"wifi\"]", "--json", check=False)

@@ -1,24 +1,45 @@
 import ControlAPI
+import Synchronization
 
-/// Tells monitors and running tunnels of each change in the store.
-struct ConfigurationAnnouncer: Sendable {
-    let tunnels: Tunnels
-    let hub: EventHub
+/// Tells monitors and running tunnels of each change in the store, and has the block follow it.
+final class ConfigurationAnnouncer: Sendable {
+    private let tunnels: Tunnels
+    private let hub: EventHub
+    /// The last change that the block follows: one that takes another's place comes before the other's end.
+    private let last = Mutex<Task<Void, Never>?>(nil)
+
+    init(tunnels: Tunnels, hub: EventHub) {
+        self.tunnels = tunnels
+        self.hub = hub
+    }
 
     /// Called in the order of the changes.
     func announce(_ change: ConfigurationStore.Change) {
         guard let configuration = change.current ?? change.previous else { return }
         let isRemoval = change.current == nil
         hub.publishConfiguration(configuration, isRemoval: isRemoval)
-        guard !isRemoval else { return }
-        let isSwitchedOff = change.previous?.enabled == true && !configuration.enabled
-        Task {
-            guard let tunnel = await tunnels.existing(configuration.identifier) else { return }
-            if isSwitchedOff {
-                await tunnel.stop(session: nil, reason: "The configuration was disabled.")
-            } else {
-                await tunnel.configurationChanged()
+        last.withLock { last in
+            let before = last
+            last = Task {
+                await before?.value
+                await self.follow(change, configuration)
             }
+        }
+    }
+
+    private func follow(_ change: ConfigurationStore.Change, _ configuration: Configuration) async {
+        let step = await tunnels.blocks.step(after: change)
+        if change.current == nil {
+            if let tunnel = await tunnels.existing(configuration.identifier) { return await tunnel.carryOut(step) }
+            return await tunnels.blocks.release(configuration.identifier)
+        }
+        if step != .none { await tunnels.tunnel(of: configuration).carryOut(step) }
+        guard let tunnel = await tunnels.existing(configuration.identifier) else { return }
+        if change.previous?.enabled == true, !configuration.enabled {
+            await tunnel.stop(session: nil, reason: "The configuration was disabled.")
+        } else {
+            // It may take long, and has an order of its own.
+            Task { await tunnel.configurationChanged() }
         }
     }
 }

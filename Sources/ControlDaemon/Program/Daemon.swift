@@ -44,9 +44,12 @@ package final class Daemon: Sendable {
         )
         let hub = EventHub()
         let network = try openNetwork()
+        let blockLog = SteadyLogger(log)
+        let block = TrafficBlock(file: directories.block) { blockLog.log($0) }
         let services = TunnelServices(
             launcher: try launcher(options, directories),
             network: HostTunnelNetwork(host: network),
+            block: HostTunnelBlock(block),
             keychain: keychain,
             store: store,
             catalogue: catalogue,

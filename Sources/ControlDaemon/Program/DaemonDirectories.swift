@@ -51,6 +51,8 @@ package struct DaemonDirectories: Equatable, Sendable {
     package var controlSocket: String { runtime + "/control" }
     package var providers: String { runtime + "/providers" }
     package var journal: String { runtime + "/journal" }
+    /// What is blocked, and for whom.
+    package var block: String { runtime + "/block.json" }
     package var epoch: String { runtime + "/epoch" }
     package var settings: String { configuration + "/tunneld.conf" }
     /// The administrator's descriptors of providers.

@@ -1,4 +1,5 @@
 import ControlAPI
+import HostNetwork
 import Journal
 import LinuxSystem
 import VarlinkCore
@@ -74,8 +75,11 @@ struct SessionsService: Sendable {
         let configuration = try await visible(parameters.identifier, to: caller)
         try await permission.check(.control, on: configuration.owner, by: caller, "stop \(configuration.name)")
         log.info("User \(caller.user) stops \(configuration.name).", [.tunnelID(configuration.identifier)])
-        await tunnels.existing(parameters.identifier)?
-            .stop(session: parameters.session, reason: "User \(caller.user) stopped it.")
+        let tunnel = await tunnels.existing(parameters.identifier)
+        await tunnel?.stop(session: parameters.session, reason: "User \(caller.user) stopped it.")
+        if tunnels.blocks.status.holders[parameters.identifier] != nil {
+            await tunnels.tunnel(of: configuration).liftBlock(session: parameters.session)
+        }
         return NoParameters()
     }
 
@@ -104,6 +108,7 @@ struct SessionsService: Sendable {
         view.enabled = configuration.enabled
         view.generation = configuration.generation
         view.notes = ConfigurationNotes.notInForce(configuration)
+        view.block = BlockText.view(tunnels.blocks.status, of: configuration, isRunning: false)
         return view
     }
 

@@ -40,6 +40,10 @@ struct LiveSession: Sendable {
     var peerCounters: [String: ProviderCalls.PeerCounters] = [:]
     /// Whether it was told that what a provider learns can't be kept.
     var isMemoryLossTold = false
+    /// What the block was told last to let pass.
+    var permitted: BlockMember?
+    /// Endpoints that were found by look-ups.
+    var lookedUp: Set<String> = []
     /// Requests of the provider's that are being answered.
     var openRequests = 0
 

@@ -36,6 +36,7 @@ extension Tunnel {
             claimInterface()
             adopt(state, statusBefore: record.status, since: record.since)
             log.notice("\(record.configuration.name): went on with provider process \(record.process?.pid ?? 0).")
+            await permitNews()
             await checkInterface()
             // Nobody told it of what happened meanwhile.
             await pathChanged()
@@ -70,7 +71,7 @@ extension Tunnel {
     }
 
     private func undo(_ record: SessionRecord, _ ending: SessionRecord.Ending?) async {
-        guard await tearDown(record.session) else { return }
+        guard await tearDown(record.session, isFailure: ending?.error != nil) else { return }
         live = nil
         noteEnd(ending)
     }

@@ -39,6 +39,7 @@ extension Tunnel {
         live?.record.renaming = note
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
         log.notice("\(note) The tunnel goes on under its new name.")
+        await permitNews()
     }
 
     /// What stands against the interface in this state; nil for one that isn't known.

@@ -79,6 +79,7 @@ extension Tunnel {
                 while let reply = try await replies.next() {
                     guard let self else { return }
                     await self.received(try reply.decode(), session)
+                    await self.permitNews()
                 }
             } catch is CancellationError {
                 return
@@ -172,6 +173,7 @@ extension Tunnel {
             return ProviderCalls.SupplyParameters(request: request.number)
         case .resolve:
             let addresses = try await services.network.resolve(request.name ?? "")
+            await permit(addresses, of: request.name ?? "")
             return ProviderCalls.SupplyParameters(request: request.number, addresses: addresses)
         case .sockets:
             let sockets = try services.network.openSockets(port: request.port ?? 0)
@@ -183,6 +185,7 @@ extension Tunnel {
                 throw ControlError(.providerFailed, "The sockets can't be passed.", reason: "\(error)")
             }
             live?.record.listenPort = sockets.port
+            try await permitWhatIsKnown()
             for (label, descriptor) in sockets.labelled { live?.descriptors[label] = descriptor }
             watchWorkAnew()
             try? saveRecord()

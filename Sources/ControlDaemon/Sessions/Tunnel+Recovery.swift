@@ -38,6 +38,7 @@ extension Tunnel {
         try await launch(user: old.user)
         let isNew = try await replaceInterfaceIfGone()
         try replaceSocketsIfGone()
+        try await permitWhatIsKnown()
         recallChanges()
         guard var labelled = live?.descriptors else { throw Self.sessionEnded }
         labelled[DescriptorLabel.secrets] = secrets
@@ -115,6 +116,8 @@ extension Tunnel {
                 log.notice("\(configuration.name): \(notInForce.sentence)")
             }
         }
+        // The block may be wanted now, or not any more.
+        await permitNews()
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
     }
 

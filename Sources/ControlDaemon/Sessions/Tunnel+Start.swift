@@ -14,12 +14,15 @@ extension Tunnel {
     func bringUp(_ session: String) async throws {
         step = "write the session's journal"
         try saveRecord()
+        step = "block traffic outside of the tunnel"
+        try await permitWhatIsKnown()
         let secrets = try secretsBundle()
         await services.store.pin(StoreContents.references(in: try configuration()), by: session)
         try await launch(user: nil)
         take(.stage(.providerStarted), of: session)
         let interface = try await makeInterface()
         var labelled = try openSockets()
+        try await permitWhatIsKnown()
         step = "open /dev/net/tun"
         labelled[DescriptorLabel.tunNode] = try services.network.openNode()
         labelled[DescriptorLabel.wg] = makeWGSocket(interface.name)
@@ -196,6 +199,8 @@ extension Tunnel {
         live?.record.interfaceSince = .now()
         live?.peerCounters = [:]
         try saveRecord()
+        // Before there is a device, which would else be taken for a link of the machine's.
+        try await permitWhatIsKnown()
         let interface = try await services.network.makeDevice(name, owner: user)
         live?.record.network.interface = interface
         try saveRecord()
@@ -239,6 +244,7 @@ extension Tunnel {
     func applySettings(_ settings: NetworkSettingsDocument, over connection: ProviderConnection) async throws {
         step = "apply the network settings"
         let mtu = try await putInForce(settings)
+        try await permitWhatIsKnown()
         step = "tell the provider that it is ready"
         let parameters = ProviderCalls.SettingsAppliedParameters(mtu: mtu)
         _ = try await ask("SettingsApplied", parameters, timeout: ProviderConnection.patience, over: connection)

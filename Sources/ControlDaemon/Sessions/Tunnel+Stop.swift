@@ -15,14 +15,17 @@ extension Tunnel {
     /// How long the end of a process that was killed is waited for.
     private static let killMilliseconds: Int32 = 10_000
 
+    /// - Parameter isFailure: whether the session ends though nobody stopped it.
     /// - Returns: false where tunneld let go of the session meanwhile: the next one does the rest, by the journal.
-    func tearDown(_ session: String) async -> Bool {
+    func tearDown(_ session: String, isFailure: Bool) async -> Bool {
         guard live?.session == session else { return false }
         await endProvider(graceful: true)
         // Nothing is put in force any more once this has returned.
         await networkTurn?.value
         guard let record = live?.record, record.session == session else { return false }
         let remains = await revertNetwork(record)
+        // Last of what protects, and not between two sessions.
+        if !isFollowed { await settleBlock(record, isFailure: isFailure) }
         if let socket = record.wgSocket { WGSocket.remove(socket) }
         await services.launcher.clear(identifier, user: record.user)
         services.memory.forget(identifier)

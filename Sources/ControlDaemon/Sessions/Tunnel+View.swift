@@ -109,6 +109,7 @@ extension Tunnel {
         view.reason = condition.reason
         view.failure = condition.failure
         view.notes = ConfigurationNotes.notInForce(stored)
+        view.block = BlockText.view(services.block.status, of: stored, isRunning: condition.session != nil)
         guard let live, live.session == condition.session else { return view }
         let record = live.record
         view.generation = record.configuration.generation

@@ -49,6 +49,8 @@ package actor Tunnel {
     var openMessages = 0
     /// Whether the session is left to the next tunneld.
     private var isAbandoned = false
+    /// Whether the session's end, however it comes, is also to lift the block: somebody stopped it.
+    var isLiftAsked = false
     /// Those of the start that is to come.
     private var nextOptions: [String: JSONValue]?
 
@@ -86,6 +88,8 @@ package actor Tunnel {
         case .idle, .starting, .stopping: false
         }
     }
+    /// Whether another session begins as soon as the present one has ended.
+    var isFollowed: Bool { if case .stopping(_, next: _?) = machine.phase { true } else { false } }
     var isReady: Bool { if case .ready = machine.phase { true } else { false } }
     var statusSince: Timestamp? { since }
     /// Whether the provider can be called, now or soon; nil where there is no session, or it ends.
@@ -224,7 +228,8 @@ package actor Tunnel {
                 self.work = Task {
                     // Nothing new comes up once this has returned.
                     await work?.value
-                    if await self.tearDown(session) { self.finishTearDown(session) }
+                    let isFailure = self.condition.error != nil
+                    if await self.tearDown(session, isFailure: isFailure) { self.finishTearDown(session) }
                 }
             }
         }
@@ -260,6 +265,7 @@ package actor Tunnel {
         live?.options = nextOptions
         mending.governor = MendGovernor()
         nextOptions = nil
+        isLiftAsked = false
         setTimer(services.startTimeout, session, nil)
         work = Task { await self.runBringUp(session) }
     }

@@ -8,6 +8,7 @@ import NetworkTypes
 package struct TunnelServices: Sendable {
     let launcher: any ProviderLauncher
     let network: any TunnelNetwork
+    let block: any TunnelBlock
     let keychain: Keychain
     let store: ConfigurationStore
     let catalogue: ProviderCatalogue

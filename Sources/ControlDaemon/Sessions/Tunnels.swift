@@ -6,8 +6,17 @@ import LinuxSystem
 package actor Tunnels {
     private let services: TunnelServices
     private var all: [String: Tunnel] = [:]
+    nonisolated let blocks: BlockKeeper
 
-    package init(_ services: TunnelServices) { self.services = services }
+    package init(_ services: TunnelServices) {
+        self.services = services
+        blocks = BlockKeeper(
+            block: services.block,
+            store: services.store,
+            state: services.store.directories.state,
+            log: services.log
+        )
+    }
 
     /// The tunnel of a configuration; made at its first start.
     package func tunnel(of configuration: Configuration) -> Tunnel {
@@ -57,6 +66,7 @@ package actor Tunnels {
     /// Lets go of all providers, which go on.
     package func abandonAll() async {
         await forEach { await $0.abandon() }
+        await services.block.abandon()
     }
 
     /// All at once: one that waits for its provider holds up no other.
@@ -72,6 +82,8 @@ package actor Tunnels {
         for path in damaged {
             services.log.error("The session journal \(path) can't be understood; what it names stays on the machine.")
         }
+        // First: whatever is found out about the sessions, nothing shall leak meanwhile.
+        await blocks.resume(records)
         await withTaskGroup { group in
             for record in records {
                 let tunnel = tunnel(of: record.configuration)

@@ -6,14 +6,10 @@ enum ConfigurationNotes {
     /// tunnel is shown.
     static func notInForce(_ configuration: Configuration) -> [String] {
         var notes: [String] = []
-        if configuration.includeAllNetworks {
-            notes.append(
-                "includeAllNetworks is NOT in force: this version of tunneld doesn't block traffic outside of the tunnel, "
-                    + "so it can leak whenever the tunnel isn't up."
-            )
+        if configuration.persistentBlock, !configuration.includeAllNetworks {
+            notes.append("persistentBlock has no effect without includeAllNetworks: nothing is blocked.")
         }
         let others = [
-            ("persistentBlock", configuration.persistentBlock, "nothing is blocked while the tunnel is down"),
             (
                 "onDemand", configuration.onDemand.enabled && !configuration.onDemand.rules.isEmpty,
                 "its rules start and stop nothing"
