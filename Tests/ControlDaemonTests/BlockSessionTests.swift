@@ -1,6 +1,7 @@
 import ControlAPI
 import HostNetwork
 import NetworkTypes
+import Synchronization
 import TestSupport
 import Testing
 
