@@ -21,6 +21,21 @@ import CSystemd
         return unsafe value.map { unsafe String(cString: $0) } ?? ""
     }
 
+    /// A 16-bit number without a sign ("q").
+    package func uint16() throws(BusError) -> UInt16 {
+        var value: UInt16 = 0
+        try read("q", &value)
+        return value
+    }
+
+    /// The elements of an array ("a…") of structures of these types ("(…)").
+    package func structures<Value>(
+        _ contents: String,
+        _ read: (borrowing BusAnswer) throws(BusError) -> Value
+    ) throws(BusError) -> [Value] {
+        try array("(\(contents))") { element throws(BusError) in try element.whole(contents, read) }
+    }
+
     /// Values inside a structure ("(…)"), of which the last ones may be left unread.
     package func structure<Value>(
         _ contents: String,

@@ -24,6 +24,20 @@ import Glibc
     /// A 64-bit number without a sign ("t").
     package func uint64(_ value: UInt64) throws(BusError) { try number(value, "t") }
 
+    /// Yes or no ("b").
+    package func boolean(_ value: Bool) throws(BusError) {
+        // One of sd-bus's booleans is an int.
+        try number(value ? Int32(1) : 0, "b")
+    }
+
+    /// An array of bytes ("ay").
+    package func bytes(_ value: [UInt8]) throws(BusError) {
+        let code = unsafe value.withUnsafeBytes { bytes in
+            unsafe sd_bus_message_append_array(message, Self.code("y"), bytes.baseAddress, bytes.count)
+        }
+        try check(code)
+    }
+
     /// A structure ("(…)") of the types that `contents` names.
     package func structure(
         _ contents: String,
