@@ -11,7 +11,7 @@ package actor HostNetwork {
     private let applier: NetworkApplier
     /// For questions, which need not wait until ten thousand routes are put in force.
     let reader: KernelTables
-    nonisolated let ownInterfaces: OwnInterfaces
+    package nonisolated let ownInterfaces: OwnInterfaces
 
     package nonisolated var unownedExecutor: UnownedSerialExecutor {
         unsafe executor.asUnownedSerialExecutor()

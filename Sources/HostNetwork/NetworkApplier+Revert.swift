@@ -20,6 +20,15 @@ extension NetworkApplier {
     /// - Parameter removingLink: whether the interface goes too.
     package func revert(_ journal: inout NetworkJournal, removingLink: Bool = true) -> NetworkRevertReport {
         var report = NetworkRevertReport()
+        // Names that only the tunnel's servers know are useless from here on, and so are the servers.
+        if let dns = journal.dns {
+            do throws(DNSUndoFailure) {
+                if let removed = try dns.undo() { report.removed.append(removed) } else { report.alreadyGone += 1 }
+                journal.dns = nil
+            } catch {
+                report.failed.append(error.description)
+            }
+        }
         // First the rules, so that no packet is led into a table that is half gone.
         journal.rules = revert(journal.rules.reversed(), &report) { ($0.delete, "rule \($0.priority)") }
         let link = journal.interface.flatMap { identity in

@@ -9,10 +9,13 @@ package struct NetworkJournal: Hashable, Sendable, Codable {
     package var addresses: [InterfaceAddress] = []
     package var routes: [Route] = []
     package var rules: [RoutingRule] = []
+    package var dns: DNSRecord?
 
     package init(interface: InterfaceIdentity? = nil) { self.interface = interface }
 
-    package var isEmpty: Bool { interface == nil && addresses.isEmpty && routes.isEmpty && rules.isEmpty }
+    package var isEmpty: Bool {
+        interface == nil && addresses.isEmpty && routes.isEmpty && rules.isEmpty && dns == nil
+    }
 
     /// The tunnel's own table: the one that its rules look in.
     var ownTable: UInt32? { routes.first { Ownership.tables.contains($0.table) }?.table }

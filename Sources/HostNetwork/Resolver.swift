@@ -6,21 +6,33 @@ import Synchronization
 
 /// Looks up names outside of all tunnels: its queries carry the mark of our outer packets.
 ///
-/// By c-ares, because the sockets of getaddrinfo(3) can't be marked. /etc/hosts and /etc/resolv.conf are read anew for
-/// each name, so that a change counts at once.
+/// By c-ares, because the sockets of getaddrinfo(3) can't be marked. /etc/hosts and whom to ask are read anew for each
+/// name, so that a change counts at once.
 package final class Resolver: Sendable {
     private let mark: UInt32
-    private let servers: [Endpoint]?
+    private let underlay: Underlay
     private let slots: AsyncSlots
+
+    /// Whom to ask for a host; nil: the servers of /etc/resolv.conf.
+    package typealias Underlay = @Sendable (String) async throws(DNSError) -> UnderlayResolvers?
 
     /// - Parameters:
     ///   - mark: 0 to send without one, which takes no privilege.
-    ///   - servers: instead of those of /etc/resolv.conf.
+    ///   - underlay: tells whom to ask.
     ///   - limit: look-ups at once; more wait for their turn.
-    package init(mark: UInt32 = Ownership.outerMark, servers: [Endpoint]? = nil, limit: Int = 16) {
+    package init(
+        mark: UInt32 = Ownership.outerMark,
+        limit: Int = 16,
+        underlay: @escaping Underlay = { _ in nil }
+    ) {
         self.mark = mark
-        self.servers = servers
+        self.underlay = underlay
         slots = AsyncSlots(limit)
+    }
+
+    /// - Parameter servers: always these.
+    package convenience init(mark: UInt32 = Ownership.outerMark, servers: [Endpoint], limit: Int = 16) {
+        self.init(mark: mark, limit: limit) { _ in UnderlayResolvers(servers: servers, searchDomains: []) }
     }
 
     /// The addresses of a host, the best first (RFC 6724), in at most five seconds from the look-up's turn.
@@ -30,9 +42,15 @@ package final class Resolver: Sendable {
     package func lookUp(_ host: String, port: UInt16) async throws(ResolverError) -> [Endpoint] {
         if let literal = Endpoint(literal: host, port: port) { return [literal] }
         guard !Task.isCancelled else { throw .cancelled }
-        let query = try ResolverQuery(host, port: port, mark: mark, servers: servers)
         await slots.take()
         defer { slots.give() }
+        let resolvers: UnderlayResolvers?
+        do throws(DNSError) {
+            resolvers = try await underlay(host)
+        } catch {
+            throw .noResolver(error.description)
+        }
+        let query = try ResolverQuery(host, port: port, mark: mark, resolvers: resolvers)
         let result = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 // A serial queue of its own: waiting in a concurrent one would hold up every other task of the process.

@@ -7,14 +7,19 @@ import NetworkTypes
 @safe struct ResolverChannel: ~Copyable {
     private let channel: OpaquePointer
 
-    /// - Parameter servers: instead of those of /etc/resolv.conf.
-    init(mark: UInt32, servers: [Endpoint]?, tries: Int32, firstTryMilliseconds: Int32) throws(ResolverError) {
-        let channel = try unsafe ResolverChannel.open(tries, firstTryMilliseconds)
+    /// - Parameter resolvers: instead of what stands in /etc/resolv.conf.
+    init(
+        mark: UInt32,
+        resolvers: UnderlayResolvers?,
+        tries: Int32,
+        firstTryMilliseconds: Int32
+    ) throws(ResolverError) {
+        let channel = try unsafe ResolverChannel.open(tries, firstTryMilliseconds, search: resolvers?.searchDomains)
         // The mark travels in the pointer itself: nothing to keep alive.
         let mark = unsafe UnsafeMutableRawPointer(bitPattern: UInt(mark))
         unsafe ares_set_socket_functions(channel, MarkedSockets.functions, mark)
-        if let servers {
-            let list = servers.map(\.description).joined(separator: ",")
+        if let resolvers {
+            let list = resolvers.servers.map(\.description).joined(separator: ",")
             let status = unsafe ares_set_servers_ports_csv(channel, list)
             guard status == ARES_SUCCESS else {
                 unsafe ares_destroy(channel)
@@ -26,19 +31,31 @@ import NetworkTypes
 
     deinit { unsafe ares_destroy(channel) }
 
-    private static func open(_ tries: Int32, _ milliseconds: Int32) throws(ResolverError) -> OpaquePointer {
+    /// - Parameter search: domains for short names; nil for those of /etc/resolv.conf.
+    private static func open(
+        _ tries: Int32,
+        _ milliseconds: Int32,
+        search: [String]?
+    ) throws(ResolverError) -> OpaquePointer {
         var options = unsafe ares_options()
         unsafe options.timeout = milliseconds
         unsafe options.tries = tries
+        var names = unsafe (search ?? []).map { unsafe strdup($0) }
+        defer { unsafe names.forEach { unsafe free($0) } }
+        let searches = search == nil ? 0 : Int32(ARES_OPT_DOMAINS)
         var channel: OpaquePointer?
         // "fb": /etc/hosts first, then the resolvers, whatever /etc/nsswitch.conf has besides.
         let status = unsafe "fb".withCString { lookups in
             unsafe options.lookups = unsafe UnsafeMutablePointer(mutating: lookups)
-            return unsafe ares_init_options(
-                &channel,
-                &options,
-                Int32(ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS)
-            )
+            return unsafe names.withUnsafeMutableBufferPointer { names in
+                unsafe options.domains = names.baseAddress
+                unsafe options.ndomains = Int32(names.count)
+                return unsafe ares_init_options(
+                    &channel,
+                    &options,
+                    Int32(ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_LOOKUPS) | searches
+                )
+            }
         }
         guard status == ARES_SUCCESS, let channel = unsafe channel else {
             throw .failed(AresLibrary.text(status))

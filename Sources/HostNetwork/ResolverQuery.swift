@@ -11,7 +11,7 @@ final class ResolverQuery: Sendable {
     private let host: String
     private let port: UInt16
     private let mark: UInt32
-    private let servers: [Endpoint]?
+    private let resolvers: UnderlayResolvers?
     private let wake: EventDescriptor
     private let isCancelled = Atomic(false)
 
@@ -21,13 +21,13 @@ final class ResolverQuery: Sendable {
     private static let firstTryMilliseconds: Int32 = 1_500
     private static let tries: Int32 = 2
 
-    init(_ host: String, port: UInt16, mark: UInt32, servers: [Endpoint]?) throws(ResolverError) {
+    init(_ host: String, port: UInt16, mark: UInt32, resolvers: UnderlayResolvers?) throws(ResolverError) {
         // RFC 1035, section 2.3.4: a name has at most 255 bytes on the wire, 253 in text.
         guard (1...253).contains(host.utf8.count), !host.utf8.contains(0) else { throw .noSuchName }
         self.host = host
         self.port = port
         self.mark = mark
-        self.servers = servers
+        self.resolvers = resolvers
         do throws(SystemError) {
             wake = try EventDescriptor()
         } catch {
@@ -47,7 +47,7 @@ final class ResolverQuery: Sendable {
         do throws(ResolverError) {
             let channel = try ResolverChannel(
                 mark: mark,
-                servers: servers,
+                resolvers: resolvers,
                 tries: Self.tries,
                 firstTryMilliseconds: Self.firstTryMilliseconds
             )

@@ -30,6 +30,8 @@ package struct TunnelNetworkSettings: Hashable, Sendable {
     package var endpoints: [Endpoint]
     /// The UDP port of the outer sockets, for the reverse-path check; nil while there is none.
     package var outerPort: UInt16?
+    /// The name servers that come with it.
+    package var dns: DNSSettings
 
     package init(
         interface: InterfaceIdentity,
@@ -40,7 +42,8 @@ package struct TunnelNetworkSettings: Hashable, Sendable {
         table: Table = .automatic,
         mtu: Int? = nil,
         endpoints: [Endpoint] = [],
-        outerPort: UInt16? = nil
+        outerPort: UInt16? = nil,
+        dns: DNSSettings = DNSSettings()
     ) {
         self.interface = interface
         self.addresses = addresses
@@ -51,6 +54,7 @@ package struct TunnelNetworkSettings: Hashable, Sendable {
         self.mtu = mtu
         self.endpoints = endpoints
         self.outerPort = outerPort
+        self.dns = dns
     }
 }
 

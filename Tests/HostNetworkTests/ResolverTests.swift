@@ -39,11 +39,31 @@ import Testing
                 "gateway.example",
                 port: 1,
                 mark: Ownership.outerMark,
-                servers: [server.endpoint]
+                resolvers: UnderlayResolvers(servers: [server.endpoint], searchDomains: [])
             )
             #expect(try marked.run().get() == [Endpoint(.v4(.loopback), port: 1)])
-            let plain = try ResolverQuery("gateway.example", port: 1, mark: 0, servers: [server.endpoint])
+            let plain = try ResolverQuery(
+                "gateway.example",
+                port: 1,
+                mark: 0,
+                resolvers: UnderlayResolvers(servers: [server.endpoint], searchDomains: [])
+            )
             #expect(throws: ResolverError.self) { try plain.run().get() }
+        }
+    }
+
+    @Test func `whom to ask is found out for each name, and a short one is looked for below the domains`() async throws
+    {
+        let server = try NameServer { name in
+            name == "gateway.lan.example" ? .addresses([.v4(.loopback)]) : .noSuchName
+        }
+        let resolver = Resolver { host throws(DNSError) in
+            guard host == "gateway" else { throw DNSError("Nobody.", why: "Why.", remedy: "Do.") }
+            return UnderlayResolvers(servers: [server.endpoint], searchDomains: ["lan.example"])
+        }
+        #expect(try await resolver.lookUp("gateway", port: 7) == [Endpoint(.v4(.loopback), port: 7)])
+        await #expect(throws: ResolverError.noResolver("Nobody. Why. Do.")) {
+            try await resolver.lookUp("other", port: 7)
         }
     }
 
