@@ -139,15 +139,56 @@ package struct DNSView: Codable, Equatable, Sendable {
     package var servers: [String]
     package var searchDomains: [String]
     package var routeOnlyDomains: [String]
+    /// `no`, `opportunistic` or `yes`; null: no.
+    package var dnsOverTLS: String?
+    /// `no`, `allow-downgrade` or `yes`; null: no.
+    package var dnssec: String?
+    /// Whether they were put in force.
     package var applied: Bool
-    /// "DNS not applied: …" when it isn't.
+    /// What was told of them: `systemd-resolved`, `resolvconf` or `resolv.conf`; null where nothing was.
+    package var backend: String?
+    /// Whether programs ask them, as it was found when the view was read; null where they aren't in force.
+    package var effective: Bool?
+    /// "DNS not applied: …", "DNS not effective: …", or what else deserves a look.
     package var note: String?
 
-    package init(servers: [String], searchDomains: [String], routeOnlyDomains: [String], applied: Bool, note: String?) {
+    package init(
+        servers: [String],
+        searchDomains: [String],
+        routeOnlyDomains: [String],
+        dnsOverTLS: String? = nil,
+        dnssec: String? = nil,
+        applied: Bool = false,
+        note: String? = nil
+    ) {
         self.servers = servers
         self.searchDomains = searchDomains
         self.routeOnlyDomains = routeOnlyDomains
+        self.dnsOverTLS = dnsOverTLS
+        self.dnssec = dnssec
         self.applied = applied
         self.note = note
+    }
+
+    package var isEmpty: Bool { servers.isEmpty && searchDomains.isEmpty && routeOnlyDomains.isEmpty }
+}
+
+extension DNSView {
+    private enum CodingKeys: String, CodingKey {
+        case servers, searchDomains, routeOnlyDomains, dnsOverTLS, dnssec, applied, backend, effective, note
+    }
+
+    /// Every key stands in the document.
+    package func encode(to encoder: any Encoder) throws {
+        var c = encoder.container(keyedBy: CodingKeys.self)
+        try c.encode(servers, forKey: .servers)
+        try c.encode(searchDomains, forKey: .searchDomains)
+        try c.encode(routeOnlyDomains, forKey: .routeOnlyDomains)
+        try c.encode(dnsOverTLS, forKey: .dnsOverTLS)
+        try c.encode(dnssec, forKey: .dnssec)
+        try c.encode(applied, forKey: .applied)
+        try c.encode(backend, forKey: .backend)
+        try c.encode(effective, forKey: .effective)
+        try c.encode(note, forKey: .note)
     }
 }

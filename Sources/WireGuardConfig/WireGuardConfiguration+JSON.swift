@@ -133,6 +133,23 @@ extension WireGuardConfiguration.DNS {
             items: "domains",
             .init("a domain without ~, such as corp.example, or . for all names")
         ) { (text) throws(ValueProblem) in try DNSWord.routeOnlyDomain(text) }
+        if let value = members[Member.overTLS] { overTLS = Self.mode(value, at: Member.overTLS, with: &reader) }
+        if let value = members[Member.dnssec] { dnssec = Self.mode(value, at: Member.dnssec, with: &reader) }
+    }
+
+    private static func mode<Mode: RawRepresentable & CaseIterable>(
+        _ value: JSONValue,
+        at member: String,
+        with reader: inout FieldReader
+    ) -> Mode? where Mode.RawValue == String {
+        let names = Mode.allCases.map(\.rawValue).joined(separator: ", ")
+        let path = "\(WireGuardConfiguration.Member.dns).\(member)"
+        return reader.text(value, at: path, .init("one of \(names)")) { (text) throws(ValueProblem) in
+            guard let mode = Mode(rawValue: String(decoding: text, as: UTF8.self)) else {
+                throw ValueProblem("is none of \(names)")
+            }
+            return mode
+        }
     }
 }
 

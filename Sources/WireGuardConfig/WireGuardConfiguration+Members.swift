@@ -26,7 +26,9 @@ extension WireGuardConfiguration {
         static let servers = "servers"
         static let searchDomains = "searchDomains"
         static let routeOnlyDomains = "routeOnlyDomains"
-        static let all = [servers, searchDomains, routeOnlyDomains]
+        static let overTLS = "dnsOverTLS"
+        static let dnssec = "dnssec"
+        static let all = [servers, searchDomains, routeOnlyDomains, overTLS, dnssec]
     }
 
     enum PeerMember {
@@ -77,11 +79,14 @@ extension WireGuardConfiguration {
 extension WireGuardConfiguration.DNS {
     fileprivate var json: JSONValue {
         typealias Member = WireGuardConfiguration.DNSMember
-        return .object([
+        var members: [String: JSONValue] = [
             Member.servers: .array(servers.map { .string($0.description) }),
             Member.searchDomains: .array(searchDomains.map(JSONValue.string)),
             Member.routeOnlyDomains: .array(routeOnlyDomains.map(JSONValue.string)),
-        ])
+        ]
+        members[Member.overTLS] = overTLS.map { .string($0.rawValue) }
+        members[Member.dnssec] = dnssec.map { .string($0.rawValue) }
+        return .object(members)
     }
 }
 

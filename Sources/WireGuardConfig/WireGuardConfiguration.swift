@@ -65,11 +65,32 @@ package struct WireGuardConfiguration: Equatable, Sendable {
         ///
         /// Without the "~" that marks them in a file; "." stands for all names.
         package var routeOnlyDomains: [String]
+        /// Whether queries are encrypted once more; nil is no, and a file has no word for it.
+        package var overTLS: OverTLS?
+        /// Whether answers are validated; nil is no, and a file has no word for it.
+        package var dnssec: Validation?
 
-        package init(servers: [IPAddress] = [], searchDomains: [String] = [], routeOnlyDomains: [String] = []) {
+        /// As systemd-resolved spells it (resolved.conf(5), DNSOverTLS=).
+        package enum OverTLS: String, Sendable, CaseIterable { case no, opportunistic, yes }
+        /// As systemd-resolved spells it (resolved.conf(5), DNSSEC=).
+        package enum Validation: String, Sendable, CaseIterable {
+            case no
+            case allowDowngrade = "allow-downgrade"
+            case yes
+        }
+
+        package init(
+            servers: [IPAddress] = [],
+            searchDomains: [String] = [],
+            routeOnlyDomains: [String] = [],
+            overTLS: OverTLS? = nil,
+            dnssec: Validation? = nil
+        ) {
             self.servers = servers
             self.searchDomains = searchDomains
             self.routeOnlyDomains = routeOnlyDomains
+            self.overTLS = overTLS
+            self.dnssec = dnssec
         }
 
         package var isEmpty: Bool { servers.isEmpty && searchDomains.isEmpty && routeOnlyDomains.isEmpty }

@@ -19,8 +19,8 @@ extension NetworkSettingsDocument {
                     servers: dns.servers.map(\.description),
                     searchDomains: dns.searchDomains,
                     routeOnlyDomains: dns.routeOnlyDomains,
-                    applied: false,
-                    note: nil
+                    dnsOverTLS: dns.overTLS?.rawValue,
+                    dnssec: dns.dnssec?.rawValue
                 )
         )
         if !configuration.excludedRoutes.isEmpty {

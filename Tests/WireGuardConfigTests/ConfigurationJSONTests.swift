@@ -98,7 +98,8 @@ import WireGuardConfig
         ),
         (
             with("dns", ["10.0.0.1"]),
-            "dns is an array; expected an object with the members servers, searchDomains, routeOnlyDomains."
+            "dns is an array; expected an object with the members servers, searchDomains, routeOnlyDomains, "
+                + "dnsOverTLS, dnssec."
         ),
         (
             with("dns", ["servers": ["example.com"]]),
