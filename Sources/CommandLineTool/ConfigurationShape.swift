@@ -21,7 +21,10 @@ enum ConfigurationShape {
 
     private static let wireGuard = ValueShape.object([
         "privateKeyReference": .text, "addresses": .texts, "excludedRoutes": .texts,
-        "dns": .object(["servers": .texts, "searchDomains": .texts, "routeOnlyDomains": .texts]),
+        "dns": .object([
+            "servers": .texts, "searchDomains": .texts, "routeOnlyDomains": .texts, "dnsOverTLS": .optionalText,
+            "dnssec": .optionalText,
+        ]),
         "mtu": .optionalInteger, "listenPort": .optionalInteger, "table": .optionalNumberOrText,
         "firewallMark": .optionalInteger, "saveConfig": .boolean,
         "hooks": .array(of: .object(["event": .text, "command": .text])),

@@ -96,13 +96,16 @@ package enum SessionText {
         return facts
     }
 
-    /// "10.0.0.1, search example.org; DNS not applied: …"; empty where no DNS is configured.
+    /// "10.0.0.1, search example.org, by systemd-resolved"; then, where there is one, "; DNS not effective: …"; empty where no
+    /// DNS is configured.
     static func dns(_ dns: DNSView) -> String {
         var parts = dns.servers
         if !dns.searchDomains.isEmpty { parts.append("search " + dns.searchDomains.joined(separator: " ")) }
         if !dns.routeOnlyDomains.isEmpty { parts.append("only for " + dns.routeOnlyDomains.joined(separator: " ")) }
         guard !parts.isEmpty else { return "" }
-        return parts.joined(separator: ", ") + (dns.applied ? "" : "; " + (dns.note ?? "DNS not applied"))
+        if let backend = dns.backend { parts.append("by \(backend)") }
+        let note = dns.note ?? (dns.applied ? nil : "DNS not applied")
+        return ([parts.joined(separator: ", ")] + [note].compactMap(\.self)).joined(separator: "; ")
     }
 
     static func counters(_ counters: CountersView) -> [String] {

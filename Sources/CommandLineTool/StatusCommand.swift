@@ -23,10 +23,12 @@ struct StatusCommand {
         return .notConnected
     }
 
-    /// What a check finds: a tunnel that isn't connected, or that traffic goes round.
+    /// What a check finds: a tunnel that isn't connected, that traffic goes round, or whose name servers nobody asks.
     private static func fault(_ view: SessionView) -> String? {
         if view.status != .connected { return "\(view.name) is \(view.status.rawValue)" }
-        guard !view.lostRoutes.isEmpty else { return nil }
+        guard !view.lostRoutes.isEmpty else {
+            return view.dns?.effective == false ? "\(view.name): its DNS isn't effective" : nil
+        }
         return "traffic to \(view.lostRoutes.joined(separator: " ")) doesn't go through \(view.name)"
     }
 

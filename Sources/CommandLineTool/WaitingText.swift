@@ -99,8 +99,10 @@ package enum WaitingText {
     /// What of the configuration has no effect: its DNS, and what tunneld noted.
     package static func reservations(_ view: SessionView) -> [StyledText] {
         var lines = view.notesBesideDNS.map { StyledText("note: \($0)") }
-        if let dns = view.dns, !dns.applied, !SessionText.dns(dns).isEmpty {
-            lines.insert(StyledText(dns.note ?? "DNS not applied", .attention), at: 0)
+        if let dns = view.dns, !SessionText.dns(dns).isEmpty,
+            let note = dns.note ?? (dns.applied ? nil : "DNS not applied")
+        {
+            lines.insert(StyledText(note, .attention), at: 0)
         }
         return lines
     }

@@ -43,8 +43,7 @@ enum Samples {
             servers: ["10.20.0.2"],
             searchDomains: ["corp.test"],
             routeOnlyDomains: [],
-            applied: false,
-            note: "DNS not applied: this version doesn't set name servers yet."
+            note: "DNS not applied: the tunnel's name servers can't be put in force."
         )
         view.peers = [peer(answered: true)]
         view.counters = CountersView(

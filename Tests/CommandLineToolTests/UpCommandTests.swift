@@ -52,7 +52,7 @@ import Testing
             lines(ran) == [
                 "home is starting.", "provider started", "settings applied", "handshake sent", "answered",
                 "home: connected on tun-home, 192.0.2.1:51820 (vpn.example.org:51820) answered",
-                "  DNS not applied: this version doesn't set name servers yet.",
+                "  DNS not applied: the tunnel's name servers can't be put in force.",
             ]
         )
         #expect(fake.update { $0.calls }.filter { $0 != "Status" } == ["List", "Monitor", "Start"])

@@ -70,6 +70,14 @@ final class FakeNetwork: TunnelNetwork {
 
     func claim(_ interface: InterfaceIdentity) {}
 
+    func checkDNS() async throws(ControlError) { try note("checkDNS") }
+
+    func adoptDNS(
+        _ settings: NetworkSettingsDocument,
+        _ policy: RoutingPolicy,
+        _ journal: NetworkJournal
+    ) async { try? note("adoptDNS") }
+
     func state(of interface: InterfaceIdentity) async -> InterfaceState {
         state.withLock { state in
             if let name = state.newNames[interface.name] { return .renamed(to: name) }

@@ -487,7 +487,9 @@ import Testing
         await end(tunnel)
     }
 
-    @Test func `name servers that a configuration asks for are said not to be applied`() async throws {
+    @Test func `name servers are asked for before anything is made, and shown as nobody has put them in force`()
+        async throws
+    {
         let bench = try Bench()
         let dns: JSONValue = ["servers": ["192.0.2.53"], "searchDomains": [], "routeOnlyDomains": [], "applied": true]
         let configuration = try await bench.save(more: ["dns": dns])
@@ -495,7 +497,10 @@ import Testing
         try await start(tunnel, configuration, bench)
         let view = await tunnel.view(of: configuration)
         #expect(view.dns?.servers == ["192.0.2.53"] && view.dns?.applied == false)
-        #expect(view.notes.contains { $0.hasPrefix("DNS not applied: ") })
+        #expect(view.dns?.backend == nil && view.dns?.effective == nil)
+        let calls = bench.network.calls
+        let asked = try #require(calls.firstIndex(of: "checkDNS"))
+        #expect(try asked < #require(calls.firstIndex(of: "device")))
         await end(tunnel)
     }
 

@@ -79,8 +79,13 @@ class Namespace:
         self.sysctl("net.ipv6.conf.default.accept_dad", 0)
         self.sysctl("net.ipv6.conf.all.accept_dad", 0)
 
+    @property
+    def enter(self):
+        """What a command is put behind to run in here."""
+        return ["ip", "netns", "exec", self.name]
+
     def exec(self, *command, **options):
-        return run("ip", "netns", "exec", self.name, *command, **options)
+        return run(*self.enter, *command, **options)
 
     def ip(self, *arguments, **options):
         return run("ip", "-n", self.name, *arguments, **options)
@@ -105,7 +110,7 @@ class Namespace:
         path = self.lab.folder / f"{log or Path(str(command[0])).name}-{next(_serial)}.log"
         with open(path, "wb") as output:
             process = subprocess.Popen(
-                ["ip", "netns", "exec", self.name, *map(str, command)],
+                [*self.enter, *map(str, command)],
                 stdin=subprocess.DEVNULL, stdout=options.pop("stdout", output), stderr=output, env=env, **options)
         process.log_path = path
         self.lab.processes.append(process)
@@ -340,7 +345,7 @@ class Tunneld:
 
     def ctl(self, *arguments, check=True, timeout=90, input=None, user=None):
         prefix = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"] if user else []
-        return run("ip", "netns", "exec", self.namespace.name, *self.prefix, *prefix, self.programs / "tunnelctl", *arguments,
+        return run(*self.namespace.enter, *self.prefix, *prefix, self.programs / "tunnelctl", *arguments,
                    check=check, timeout=timeout, input=input, env=self.environment)
 
     def popen(self, *arguments, **options):

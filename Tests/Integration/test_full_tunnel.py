@@ -139,17 +139,17 @@ class FullTunnel(unittest.TestCase):
         for name in ("full1", "full2"):
             self.assertEqual(self.daemon.status(name)["lostRoutes"], [])
 
-    def test_the_dns_line_is_kept_and_said_not_to_be_applied(self):
+    def test_the_dns_line_is_put_in_force_and_kept(self):
         private = genkey()
         peer = WireGuardGo(self.lab, self.b)
         peer.peer(pubkey(private), "10.20.0.1/32")
         self.daemon.import_text("dns", conf(private, ["10.20.0.1/24"], [
             {"PublicKey": peer.public, "AllowedIPs": "10.20.0.2/32", "Endpoint": "10.99.0.2:51820"}],
             DNS="10.20.0.2, corp.test"))
-        self.assertIn("DNS not applied", self.daemon.ctl("up", "dns").stdout)
-        self.assertIn("DNS not applied", self.daemon.ctl("status", "dns").stdout)
+        self.assertNotIn("DNS not", self.daemon.ctl("up", "dns").stdout)
+        self.assertIn("10.20.0.2, search corp.test, by resolv.conf", self.daemon.ctl("status", "dns").stdout)
         dns = self.daemon.status("dns")["dns"]
-        self.assertEqual((dns["servers"], dns["searchDomains"], dns["applied"]), (["10.20.0.2"], ["corp.test"], False))
+        self.assertEqual((dns["servers"], dns["searchDomains"], dns["applied"]), (["10.20.0.2"], ["corp.test"], True))
         self.assertIn("DNS = 10.20.0.2, corp.test", self.daemon.ctl("export", "dns").stdout)
 
 

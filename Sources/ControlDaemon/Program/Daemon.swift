@@ -44,16 +44,26 @@ package final class Daemon: Sendable {
         )
         let hub = EventHub()
         let network = try openNetwork()
+        let bus = SystemBus(address: options.busAddress)
+        let dns = DNSControl(
+            bus: bus,
+            programs: options.programPath,
+            ownInterfaces: network.ownInterfaces,
+            notice: { log.notice($0) }
+        )
+        let sessions = SessionJournal(folder: directories.journal)
+        // Before any name is looked up: what a dead session left would mislead it.
+        dns.takeBackStale(keeping: try sessions.interfacesWithDNS())
         let blockLog = SteadyLogger(log)
         let block = TrafficBlock(file: directories.block) { blockLog.log($0) }
         let services = TunnelServices(
             launcher: try launcher(options, directories),
-            network: HostTunnelNetwork(host: network),
+            network: HostTunnelNetwork(host: network, dns: dns, dnsIsOptional: settings.dnsIsOptional),
             block: HostTunnelBlock(block),
             keychain: keychain,
             store: store,
             catalogue: catalogue,
-            journal: SessionJournal(folder: directories.journal),
+            journal: sessions,
             timestamps: TimestampStore(folder: directories.timestamps),
             lastErrors: LastErrorStore(folder: directories.lastErrors),
             hub: hub,
@@ -64,7 +74,6 @@ package final class Daemon: Sendable {
         )
         let tunnels = Tunnels(services)
         let gate = StartGate()
-        let bus = SystemBus(address: options.busAddress)
         let observer = try observe(network, bus)
         let service = try DaemonService.make(
             store: store,
@@ -100,7 +109,7 @@ package final class Daemon: Sendable {
             log: log
         )
         await edits.start(changed: contents.edited)
-        let monitor = watch(network, tunnels, observer, log)
+        let monitor = watch(network, dns, tunnels, observer, log)
         let sleep = watchSleep(tunnels, services.running, bus, log)
         await gate.open()
         await gate.serve(server, on: listener)
@@ -303,6 +312,7 @@ package final class Daemon: Sendable {
 
     private static func watch(
         _ network: HostNetwork,
+        _ dns: DNSControl,
         _ tunnels: Tunnels,
         _ observer: NetworkObserver,
         _ log: Logger
@@ -314,7 +324,9 @@ package final class Daemon: Sendable {
                 Task {
                     if events.contains(.ownLinks) { await tunnels.interfacesChanged() }
                     if events.contains(.ownSettings) { await tunnels.settingsChanged() }
-                    if !events.subtracting(.own).isEmpty { await tunnels.pathChanged() }
+                    guard !events.subtracting(.own).isEmpty else { return }
+                    await dns.networkChanged()
+                    await tunnels.pathChanged()
                 }
             }
             monitor.resume()

@@ -16,6 +16,8 @@ package struct DaemonOptions: Equatable, Sendable {
     package var logLevel = LogLevel.notice
     /// Of the system bus, as the environment has it; nil for the standard one.
     package var busAddress: String?
+    /// Folders with programs, as the environment has them; nil for where they are kept.
+    package var programPath: String?
 
     package init() {}
 

@@ -26,6 +26,7 @@ package enum DaemonProgram {
             exit(2)
         case .run(var options):
             options.busAddress = environment["DBUS_SYSTEM_BUS_ADDRESS"]
+            options.programPath = environment["PATH"]
             let current = FileManager.default.currentDirectoryPath
             run(options, DaemonDirectories(environment: environment, current: current))
         }

@@ -6,6 +6,8 @@ package struct DaemonSettings: Equatable, Sendable {
     package var allowsAllUsers = false
     /// How long a tunnel may take to get ready.
     package var startTimeout = Interval.seconds(60)
+    /// Whether a tunnel goes on without its name servers where there is no way to put them in force.
+    package var dnsIsOptional = false
 
     package init() {}
 
@@ -51,8 +53,18 @@ package struct DaemonSettings: Equatable, Sendable {
                 throw Message(text: "`start-timeout` is a number of seconds, 1 to 3600.")
             }
             startTimeout = .seconds(Int(seconds))
+        case "dns":
+            guard value == "refuse" || value == "optional" else {
+                throw Message(
+                    text: "`dns` is `refuse` (a tunnel whose name servers can't be put in force doesn't start) or "
+                        + "`optional` (it goes on without them)."
+                )
+            }
+            dnsIsOptional = value == "optional"
         default:
-            throw Message(text: "there is no setting `\(key.prefix(64))`; there are `users` and `start-timeout`.")
+            throw Message(
+                text: "there is no setting `\(key.prefix(64))`; there are `users`, `start-timeout` and `dns`."
+            )
         }
     }
 }

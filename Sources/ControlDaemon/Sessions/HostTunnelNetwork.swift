@@ -6,13 +6,18 @@ import NetworkTypes
 /// The machine's own network.
 package struct HostTunnelNetwork: TunnelNetwork {
     private let host: HostNetwork
+    let dns: DNSControl
+    /// Whether a tunnel goes on without its name servers.
+    let dnsIsOptional: Bool
     private let resolver: Resolver
     /// More names than anybody could have taken by chance.
     private static let nameAttempts: UInt32 = 64
 
-    package init(host: HostNetwork, resolver: Resolver = Resolver()) {
+    package init(host: HostNetwork, dns: DNSControl, dnsIsOptional: Bool = false) {
         self.host = host
-        self.resolver = resolver
+        self.dns = dns
+        self.dnsIsOptional = dnsIsOptional
+        resolver = Resolver { (name) throws(DNSError) in try await dns.underlay(for: name) }
     }
 
     package func interfaceName(for configuration: Configuration) async throws(ControlError) -> String {
@@ -109,27 +114,50 @@ package struct HostTunnelNetwork: TunnelNetwork {
         record: @escaping @Sendable (NetworkJournal) throws -> Void
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
         let wanted = try TunnelNetworkSettings(settings, policy: policy, interface: interface, port: port)
+        // Asked before anything is changed, and put in force when all else is.
+        let backend = try await chooseDNS(for: wanted, journal)
+        let before = journal
+        var applied: AppliedNetwork
+        var journal: NetworkJournal
         do throws(NetworkSettingsError) {
-            let (applied, journal) = try await host.apply(
+            let (done, written) = try await host.apply(
                 wanted,
                 restoring: restoring,
-                journal: journal,
+                journal: before,
                 record: record
             )
-            return (
-                AppliedNetwork(
-                    addresses: applied.addresses.map(\.description),
-                    routes: applied.routes.map(\.description),
-                    mtu: applied.mtu,
-                    notes: applied.notes.map(\.text)
-                ), journal
+            applied = AppliedNetwork(
+                addresses: done.addresses.map(\.description),
+                routes: done.routes.map(\.description),
+                mtu: done.mtu,
+                notes: done.notes.map(\.text)
             )
+            journal = written
         } catch {
             throw ControlError(.networkSettingsFailed, error.what, reason: error.why, remedy: error.remedy)
         }
+        do throws(ControlError) {
+            applied.dns = try await applyDNS(wanted, backend, &journal, record)
+        } catch {
+            // All or nothing; what was in force before a change its caller puts back, with the provider.
+            if before.addresses.isEmpty, before.routes.isEmpty {
+                journal = await host.revert(journal, removingLink: false).journal
+                try? record(journal)
+            }
+            throw error
+        }
+        return (applied, journal)
     }
 
-    package func revert(_ journal: NetworkJournal) async -> [String] { await host.revert(journal).report.failed }
+    package func revert(_ journal: NetworkJournal) async -> [String] {
+        var journal = journal
+        var remains: [String] = []
+        if let record = journal.dns {
+            remains = await dns.remove(record)
+            if remains.isEmpty { journal.dns = nil }
+        }
+        return await host.revert(journal).report.failed
+    }
 
     package func removeDevice(named name: String) async -> [String] {
         do {
@@ -159,6 +187,7 @@ package struct HostTunnelNetwork: TunnelNetwork {
                 let losses = try await host.losses(of: journal, routes: applied.routes.compactMap { IPPrefix($0) })
                 reading.applied = applied.without(losses, mtu: link.mtu)
                 reading.lostRoutes = losses.prefixes.sorted().map(\.description)
+                reading.dns = await readDNS(interface, applied)
             }
             return reading
         } catch {

@@ -1,5 +1,6 @@
 import ControlAPI
 import FoundationEssentials
+import HostNetwork
 import LinuxSystem
 
 /// The records of the running sessions, one file each, in the runtime directory.
@@ -34,6 +35,11 @@ struct SessionJournal: Sendable {
             records.append(record)
         }
         return (records, damaged)
+    }
+
+    /// The interfaces whose name servers an earlier tunneld put in force.
+    func interfacesWithDNS() throws(SystemError) -> Set<InterfaceIdentity> {
+        Set(try records().records.compactMap(\.network.dns?.interface))
     }
 
     private func path(_ identifier: String) -> String { "\(folder)/\(identifier)\(Self.suffix)" }

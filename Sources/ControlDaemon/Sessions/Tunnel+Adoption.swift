@@ -33,7 +33,7 @@ extension Tunnel {
         }
         do {
             let state = try await takeControl(record)
-            claimInterface()
+            await claimInterface()
             adopt(state, statusBefore: record.status, since: record.since)
             log.notice("\(record.configuration.name): went on with provider process \(record.process?.pid ?? 0).")
             await permitNews()
@@ -52,7 +52,7 @@ extension Tunnel {
         if error.name == .versionMismatch {
             await live?.connection?.close()
             live?.connection = nil
-            claimInterface()
+            await claimInterface()
             log.warning("\(name): the provider runs on without being asked: \(error)")
             let process = live?.provider.map { ", process \($0.identity.pid)," } ?? ""
             leave(
@@ -62,7 +62,7 @@ extension Tunnel {
         } else if record.applied != nil, record.isOfThisBoot {
             // Its routes stand, so that nothing leaks until the next provider is there.
             log.warning("\(name): another provider is to go on with the session: \(error)")
-            claimInterface()
+            await claimInterface()
             recover(error)
         } else {
             log.error("\(name): the session can't be gone on with: \(error)")
@@ -76,8 +76,11 @@ extension Tunnel {
         noteEnd(ending)
     }
 
-    private func claimInterface() {
-        if let interface = live?.interface { services.network.claim(interface) }
+    private func claimInterface() async {
+        guard let live, let interface = live.interface else { return }
+        services.network.claim(interface)
+        guard let settings = live.record.settings else { return }
+        await services.network.adoptDNS(settings, live.policy, live.record.network)
     }
 
     private func provider(of record: SessionRecord) -> LaunchedProvider? {

@@ -18,6 +18,10 @@ extension Tunnel {
         try await permitWhatIsKnown()
         let secrets = try secretsBundle()
         await services.store.pin(StoreContents.references(in: try configuration()), by: session)
+        if try wantsDNS() {
+            step = "find out how name servers are set here"
+            try await services.network.checkDNS()
+        }
         try await launch(user: nil)
         take(.stage(.providerStarted), of: session)
         let interface = try await makeInterface()
@@ -38,6 +42,12 @@ extension Tunnel {
     func configuration() throws(ControlError) -> Configuration {
         guard let configuration = live?.record.configuration else { throw Self.sessionEnded }
         return configuration
+    }
+
+    /// By convention, since this is asked before the provider has read its configuration.
+    private func wantsDNS() throws(ControlError) -> Bool {
+        let dns = try configuration().provider?.configuration["dns"]
+        return ["servers", "searchDomains", "routeOnlyDomains"].contains { dns?[$0]?.array?.isEmpty == false }
     }
 
     static let sessionEnded = ControlError(.notRunning, "The session has ended.")

@@ -30,7 +30,7 @@ extension Tunnel {
             let problem = interfaceProblem(reading?.state)
             condition = self.condition(ifTold: state, problem: problem, of: session)
         }
-        var view = view(of: stored, condition, state, reading?.applied, readAt: .now())
+        var view = view(of: stored, condition, state, reading?.applied, reading?.dns, readAt: .now())
         view.counters = reading.flatMap(counters)
         view.lostRoutes = reading?.lostRoutes ?? []
         // It may have another name since it was made, and nobody has told yet.
@@ -84,7 +84,7 @@ extension Tunnel {
 
     /// The state as it was told last, without the counters.
     func viewAsKnown(of stored: Configuration, readAt: Timestamp) -> SessionView {
-        view(of: stored, condition, live?.state, live?.record.applied, readAt: readAt)
+        view(of: stored, condition, live?.state, live?.record.applied, live?.record.applied?.dns, readAt: readAt)
     }
 
     private func view(
@@ -92,6 +92,7 @@ extension Tunnel {
         _ condition: TunnelMachine.Condition,
         _ state: ProviderState?,
         _ applied: AppliedNetwork?,
+        _ appliedDNS: AppliedDNS?,
         readAt: Timestamp
     ) -> SessionView {
         var view = SessionView(
@@ -130,7 +131,7 @@ extension Tunnel {
             + (applied?.notes ?? [])
             + (state?.notes ?? [])
         if let note = ConfigurationNotes.onPeers(record.configuration, state) { view.notes.append(note) }
-        view.dns = dns(record)
+        view.dns = dns(record, appliedDNS)
         if let note = view.dns?.note { view.notes.append(note) }
         return view
     }
@@ -164,11 +165,12 @@ extension Tunnel {
         )
     }
 
-    private func dns(_ record: SessionRecord) -> DNSView? {
-        guard var dns = record.settings?.dns else { return nil }
-        guard !dns.servers.isEmpty || !dns.searchDomains.isEmpty || !dns.routeOnlyDomains.isEmpty else { return nil }
-        dns.applied = false
-        dns.note = "DNS not applied: this version of tunneld leaves name servers alone."
+    private func dns(_ record: SessionRecord, _ applied: AppliedDNS?) -> DNSView? {
+        guard var dns = record.settings?.dns, !dns.isEmpty else { return nil }
+        dns.applied = applied?.backend != nil
+        dns.backend = applied?.backend
+        dns.effective = dns.applied ? applied?.isEffective : nil
+        dns.note = applied?.note
         return dns
     }
 }

@@ -10,6 +10,10 @@ package protocol TunnelNetwork: Sendable {
     func makeDevice(_ name: String, owner: UInt32) async throws(ControlError) -> InterfaceIdentity
     /// Has changes of an interface noticed that an earlier tunneld made.
     func claim(_ interface: InterfaceIdentity)
+    /// Finds out whether name servers can be put in force, and changes nothing.
+    func checkDNS() async throws(ControlError)
+    /// Keeps name servers in force that an earlier tunneld put there.
+    func adoptDNS(_ settings: NetworkSettingsDocument, _ policy: RoutingPolicy, _ journal: NetworkJournal) async
     /// What has become of the interface.
     func state(of interface: InterfaceIdentity) async -> InterfaceState
     /// Lets the device go with the last of its descriptors.
@@ -73,6 +77,8 @@ package struct InterfaceReading: Sendable {
     package var lostRoutes: [String]
     /// Nil where the interface is gone, or can't be asked for.
     package var counters: LinkStatistics?
+    /// How the name servers fare; nil where there are none in force, or nobody asked.
+    package var dns: AppliedDNS?
 
     package init(
         state: InterfaceState,
@@ -117,11 +123,28 @@ package struct AppliedNetwork: Codable, Equatable, Sendable {
     package var routes: [String]
     package var mtu: Int
     package var notes: [String]
+    /// Nil where there are no name servers.
+    package var dns: AppliedDNS?
 
     package init(addresses: [String], routes: [String], mtu: Int, notes: [String]) {
         self.addresses = addresses
         self.routes = routes
         self.mtu = mtu
         self.notes = notes
+    }
+}
+
+/// What became of a tunnel's name servers.
+package struct AppliedDNS: Codable, Equatable, Sendable {
+    /// What was told of them; nil where there was nobody to tell.
+    package var backend: String?
+    package var isEffective: Bool
+    /// What a person should know, in sentences.
+    package var note: String?
+
+    package init(backend: String?, isEffective: Bool, note: String?) {
+        self.backend = backend
+        self.isEffective = isEffective
+        self.note = note
     }
 }

@@ -26,6 +26,41 @@ extension TunnelNetworkSettings {
         table = try Self.table(document.table)
         mtu = document.mtu
         outerPort = port.flatMap { UInt16(exactly: $0) }
+        if let document = document.dns { dns = try Self.dns(document) }
+    }
+
+    private static func dns(_ document: DNSView) throws(ControlError) -> DNSSettings {
+        var dns = DNSSettings()
+        for text in document.servers {
+            guard let address = IPAddress(text) else { throw wrong("name server", text) }
+            dns.servers.append(address)
+        }
+        dns.searchDomains = try document.searchDomains.map { (text) throws(ControlError) in try domain(text) }
+        dns.routeOnlyDomains = try document.routeOnlyDomains.map { (text) throws(ControlError) in
+            text == "." ? text : try domain(text)
+        }
+        if let text = document.dnsOverTLS {
+            guard let mode = DNSSettings.OverTLS(rawValue: text) else { throw wrong("mode of DNS over TLS", text) }
+            dns.overTLS = mode
+        }
+        if let text = document.dnssec {
+            guard let mode = DNSSettings.Validation(rawValue: text) else { throw wrong("mode of DNSSEC", text) }
+            dns.validation = mode
+        }
+        return dns
+    }
+
+    /// What goes into files and to other programs is a name and nothing else (RFC 1035, section 2.3.1).
+    private static func domain(_ text: String) throws(ControlError) -> String {
+        let isName = text.utf8.allSatisfy { byte in
+            (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+                || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ".")
+        }
+        guard isName, (1...253).contains(text.utf8.count), !text.hasPrefix("."), !text.hasPrefix("-") else {
+            throw wrong("domain", text)
+        }
+        return text
     }
 
     private static func prefix(_ text: String, _ kind: String) throws(ControlError) -> IPPrefix {

@@ -50,6 +50,7 @@ package struct LinkDNS: Hashable, Sendable {
 extension TunnelNetworkSettings {
     /// Whether all traffic of a family goes into the tunnel, in one route or in two halves.
     package var isFullTunnel: Bool {
+        if policy.includesAll { return true }
         guard table == .automatic else { return false }
         return [IPPrefix.allIPv4, .allIPv6].contains { all in
             if routes.contains(all) { return true }
