@@ -4,5 +4,5 @@
 package enum Command: String, CaseIterable, Sendable {
     case importFile = "import"
     case new, list, show, edit, set, enable, disable, export, rename, history, restore, remove
-    case keychain, up, down, status, watch, stats, message, network, doctor, version, help
+    case keychain, up, down, status, watch, stats, message, network, doctor, repair, version, help
 }

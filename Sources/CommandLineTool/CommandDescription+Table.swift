@@ -184,6 +184,16 @@ extension CommandDescription {
                 "Check what this machine lacks, and say how to mend it.",
                 details: ["Works without tunneld too. Exits with 1 if there is a problem."]
             )
+        case .repair:
+            CommandDescription(
+                command,
+                "Take back what tunneld left on this machine and no running tunnel needs.",
+                options: [OptionDescription(.force, "Without tunneld: end the tunnels that still run, too.")],
+                details: [
+                    "Rules and routes of tunneld's protocol number, interfaces made for its providers, journals of sessions. "
+                        + "Without a running tunneld it is done here, as root. What it did is said line by line."
+                ]
+            )
         case .version:
             CommandDescription(command, "Show the versions of tunnelctl and of the running tunneld.")
         default:

@@ -100,6 +100,7 @@ package struct CommandLineTool: Sendable {
         case .message: try await MessageCommand(context).run()
         case .network: try await NetworkCommand(context).run()
         case .doctor: try await DoctorCommand(context).run()
+        case .repair: try await RepairCommand(context).run()
         case .version: try await VersionCommand(context).run()
         case .help: try HelpCommand(context).run()
         }

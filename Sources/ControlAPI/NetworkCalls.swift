@@ -7,6 +7,17 @@ package enum NetworkCalls {
         package init(network: NetworkView) { self.network = network }
     }
 
+    /// What was taken back, and what couldn't be, in words.
+    package struct RepairReply: Codable, Equatable, Sendable {
+        package var removed: [String]
+        package var failed: [String]
+
+        package init(removed: [String], failed: [String]) {
+            self.removed = removed
+            self.failed = failed
+        }
+    }
+
     package struct WatchReply: Codable, Equatable, Sendable {
         package var network: NetworkView
         /// What is different since the last reply; none in the first.

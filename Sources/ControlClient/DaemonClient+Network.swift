@@ -9,6 +9,11 @@ extension DaemonClient {
         return reply.network
     }
 
+    /// Has tunneld take back everything of its own that no running tunnel needs.
+    package func repair() async throws(ControlError) -> NetworkCalls.RepairReply {
+        try await call(NetworkCalls.interface + ".Repair", NoParameters()).reply
+    }
+
     package typealias NetworkNews = AsyncThrowingStream<NetworkCalls.WatchReply, any Error>
 
     /// The network now, and after each change, on a connection of its own.

@@ -8,7 +8,7 @@ package import NetworkTypes
 /// Works in the network namespace of the thread that makes it.
 package actor HostNetwork {
     private let executor = QueueExecutor(label: "org.tunneld.network")
-    private let applier: NetworkApplier
+    let applier: NetworkApplier
     /// For questions, which need not wait until ten thousand routes are put in force.
     let reader: KernelTables
     package nonisolated let ownInterfaces: OwnInterfaces

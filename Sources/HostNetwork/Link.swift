@@ -16,6 +16,8 @@ package struct Link: Hashable, Sendable {
     /// Six bytes for Ethernet; empty where it has none.
     package let hardwareAddress: [UInt8]
     package let statistics: LinkStatistics
+    /// The user that may attach to it, where it is a TUN device made for one.
+    package let tunOwner: UInt32?
 
     package init(
         index: UInt32,
@@ -25,7 +27,8 @@ package struct Link: Hashable, Sendable {
         kind: String? = nil,
         hardwareType: UInt16 = UInt16(ARPHRD_ETHER),
         hardwareAddress: [UInt8] = [],
-        statistics: LinkStatistics = LinkStatistics()
+        statistics: LinkStatistics = LinkStatistics(),
+        tunOwner: UInt32? = nil
     ) {
         self.index = index
         self.name = name
@@ -35,6 +38,7 @@ package struct Link: Hashable, Sendable {
         self.hardwareType = hardwareType
         self.hardwareAddress = hardwareAddress
         self.statistics = statistics
+        self.tunOwner = tunOwner
     }
 
     package var isUp: Bool { flags & UInt32(IFF_UP) != 0 }
@@ -46,16 +50,19 @@ package struct Link: Hashable, Sendable {
     package init(_ message: NetlinkMessage) throws(NetlinkError) {
         let (header, attributes) = try message.read(ifinfomsg.self)
         guard let name = attributes.string(IFLA_IFNAME) else { throw .malformed("a link without a name") }
+        let information = try attributes.nested(IFLA_LINKINFO)
+        let kind = information?.string(IFLA_INFO_KIND)
         let stats = attributes.value(IFLA_STATS64, as: rtnl_link_stats64.self)
         self.init(
             index: UInt32(bitPattern: header.ifi_index),
             name: name,
             flags: header.ifi_flags,
             mtu: Int(attributes.number(IFLA_MTU, as: UInt32.self) ?? 0),
-            kind: try attributes.nested(IFLA_LINKINFO)?.string(IFLA_INFO_KIND),
+            kind: kind,
             hardwareType: header.ifi_type,
             hardwareAddress: attributes[IFLA_ADDRESS].map(Array.init) ?? [],
-            statistics: stats.map(LinkStatistics.init) ?? LinkStatistics()
+            statistics: stats.map(LinkStatistics.init) ?? LinkStatistics(),
+            tunOwner: kind == "tun" ? try information?.nested(IFLA_INFO_DATA)?.number(IFLA_TUN_OWNER) : nil
         )
     }
 }

@@ -30,28 +30,30 @@ extension NetworkApplier {
             }
         }
         // First the rules, so that no packet is led into a table that is half gone.
-        journal.rules = revert(journal.rules.reversed(), &report) { ($0.delete, "rule \($0.priority)") }
+        journal.rules = takeBack(journal.rules.reversed(), &report) { ($0.delete, "rule \($0.priority)") }
         let link = journal.interface.flatMap { identity in
             (try? tables.link(index: identity.index)).flatMap { $0.name == identity.name ? $0 : nil }
         }
-        journal.routes = revert(journal.routes.reversed(), &report) { ($0.delete, "route \($0.destination)") }
+        journal.routes = takeBack(journal.routes.reversed(), &report) { ($0.delete, "route \($0.destination)") }
         if let link {
             // An interface that isn't there takes its addresses with it.
             let own = journal.addresses.filter { $0.interface == link.index }
-            journal.addresses = revert(own.reversed(), &report) { ($0.delete, "address \($0.prefix)") }
+            journal.addresses = takeBack(own.reversed(), &report) { ($0.delete, "address \($0.prefix)") }
         } else {
             report.alreadyGone += journal.addresses.count
             journal.addresses = []
         }
         guard removingLink, journal.interface != nil else { return report }
         if link == nil { report.alreadyGone += 1 }
-        let left = revert(link.map { [$0] } ?? [], &report) { (Link.delete(index: $0.index), "interface \($0.name)") }
+        let left = takeBack(link.map { [$0] } ?? [], &report) { (Link.delete(index: $0.index), "interface \($0.name)") }
         if left.isEmpty { journal.interface = nil }
         return report
     }
 
+    /// Removes objects; what isn't there any more is as good as removed.
+    ///
     /// - Returns: what is still there.
-    private func revert<Object>(
+    func takeBack<Object>(
         _ objects: [Object],
         _ report: inout NetworkRevertReport,
         _ removal: (Object) -> (request: NetlinkRequest, text: String)

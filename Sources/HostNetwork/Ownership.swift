@@ -12,6 +12,9 @@ package enum Ownership {
     /// The bit that the block sets on what it lets be forwarded out of a tunnel, for its own rules on the next link.
     static let forwardedMark: UInt32 = 0x0400_0000
 
+    /// The users that providers run as, one per tunnel; nobody else has them.
+    package static let providerUsers: ClosedRange<UInt32> = 2_000_000_000...2_000_065_535
+
     /// The routing tables that tunnels take theirs from ("tun" and a number).
     package static let tables: ClosedRange<UInt32> = 0x7475_6e00...0x7475_6eff
 

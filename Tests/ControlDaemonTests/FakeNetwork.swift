@@ -157,6 +157,11 @@ final class FakeNetwork: TunnelNetwork {
         return InterfaceReading(state: await state(of: interface), applied: applied, counters: statistics)
     }
 
+    func repair(keeping kept: [NetworkJournal]) async -> (removed: [String], failed: [String]) {
+        try? note("repair \(kept.compactMap(\.interface?.name).joined(separator: ","))")
+        return ([], [])
+    }
+
     func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String] {
         state.withLock { ($0.isDown ? ["the interface's being up"] : []) + $0.missing }
     }

@@ -1,9 +1,10 @@
+import HostNetwork
 import LinuxSystem
 
 /// The user ids that providers run as with the spawn launcher: one per tunnel, of a range that no account has.
 package enum ProviderUser {
     /// Above everything that Debian, systemd and container managers hand out (systemd's UIDS-GIDS.md).
-    package static let range: ClosedRange<UInt32> = 2_000_000_000...2_000_065_535
+    package static let range = Ownership.providerUsers
     /// For a provider's program that only prints something.
     package static let inquiry: UInt32 = 2_000_065_536
 

@@ -50,7 +50,7 @@ enum DaemonService {
         ).register(&service)
         KeychainService(store: store, keychain: keychain, permission: permission, log: log).register(&service)
         DiagnosticsService(catalogue: catalogue, incidents: incidents).register(&service)
-        NetworkService(observer: network).register(&service)
+        NetworkService(observer: network, tunnels: tunnels).register(&service)
         if let gate { service.hold { try await gate.pass() } }
         return service
     }

@@ -196,6 +196,11 @@ package struct HostTunnelNetwork: TunnelNetwork {
         }
     }
 
+    package func repair(keeping kept: [NetworkJournal]) async -> (removed: [String], failed: [String]) {
+        let report = await host.repair(keeping: kept)
+        return (report.removed, report.failed)
+    }
+
     package func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String] {
         let routes = applied.routes.compactMap { IPPrefix($0) }
         guard let interface = journal.interface, let link = try? await host.link(index: interface.index),

@@ -42,5 +42,5 @@ struct SessionJournal: Sendable {
         Set(try records().records.compactMap(\.network.dns?.interface))
     }
 
-    private func path(_ identifier: String) -> String { "\(folder)/\(identifier)\(Self.suffix)" }
+    func path(_ identifier: String) -> String { "\(folder)/\(identifier)\(Self.suffix)" }
 }

@@ -52,6 +52,10 @@ package protocol TunnelNetwork: Sendable {
     func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String]
     /// The ways that outer packets take to endpoints ("192.0.2.1:51820"); nil where the kernel can't be asked.
     func path(to endpoints: [String]) async -> OuterPath?
+    /// Takes back everything of tunneld's on this machine but for these.
+    ///
+    /// - Returns: what was removed, and what couldn't be, in words.
+    func repair(keeping kept: [NetworkJournal]) async -> (removed: [String], failed: [String])
     /// Looks a name up outside of all tunnels.
     func resolve(_ name: String) async throws(ControlError) -> [String]
 }

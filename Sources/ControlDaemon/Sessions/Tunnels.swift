@@ -4,7 +4,7 @@ import LinuxSystem
 
 /// The tunnels of all configurations that have had a session since tunneld started.
 package actor Tunnels {
-    private let services: TunnelServices
+    let services: TunnelServices
     private var all: [String: Tunnel] = [:]
     nonisolated let blocks: BlockKeeper
 

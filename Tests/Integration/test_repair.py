@@ -1,0 +1,94 @@
+"""`tunnelctl repair`: everything of tunneld's is taken back, with tunneld and without, and nothing of running tunnels."""
+
+import json
+import unittest
+
+from lab import SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey, wait_for
+
+
+class Repair(unittest.TestCase):
+    def setUp(self):
+        self.lab = Lab("re")
+        self.addCleanup(self.lab.close)
+        self.a, self.b = self.lab.pair()
+        self.a.ip("route", "add", "default", "via", "10.99.0.2")
+        self.b.ip("addr", "add", "198.51.100.1/32", "dev", "lo")
+        self.daemon = self.lab.tunneld(self.a)
+        self.before = self.a.snapshot()
+
+    def up(self):
+        private = genkey()
+        self.peer = WireGuardGo(self.lab, self.b)
+        self.peer.peer(pubkey(private), "10.20.0.1/32,fd20::1/128")
+        self.peer.address("10.20.0.2/24", "fd20::2/64")
+        self.daemon.import_text("home", conf(private, ["10.20.0.1/24", "fd20::1/64"], [
+            {"PublicKey": self.peer.public, "AllowedIPs": "0.0.0.0/0, ::/0", "Endpoint": "10.99.0.2:51820"}]))
+        self.daemon.ctl("up", "home")
+
+    def litter(self):
+        """What a tunneld might have left: a rule, routes, a device, a journal that is no journal."""
+        self.a.ip("rule", "add", "pref", "15000", "to", "192.0.2.0/24", "lookup", "1953852930", "protocol", "140")
+        self.a.ip("-6", "rule", "add", "pref", "15001", "lookup", "main", "suppress_prefixlength", "0", "protocol", "140")
+        self.a.ip("route", "add", "192.0.2.0/24", "dev", "eth0", "table", "1953852930", "proto", "140")
+        self.a.ip("route", "add", "unreachable", "default", "table", "1953852930", "proto", "140", "metric", "9")
+        self.a.ip("tuntap", "add", "stale0", "mode", "tun", "user", "2000000077")
+        # Others' stays.
+        self.a.ip("tuntap", "add", "other0", "mode", "tun")
+        self.a.ip("rule", "add", "pref", "16000", "lookup", "main")
+        (self.daemon.runtime / "journal" / "damaged.json").write_text("no journal")
+
+    def others(self):
+        self.a.ip("link", "del", "other0")
+        self.a.ip("rule", "del", "pref", "16000")
+
+    def test_with_tunneld_all_but_the_running_tunnel_is_taken_back(self):
+        self.up()
+        running = self.a.snapshot()
+        self.litter()
+        reply = self.daemon.json("repair")
+        self.assertEqual(reply["failed"], [])
+        for text in ("rule 15000 (IPv4)", "rule 15001 (IPv6)", "route 192.0.2.0/24 in table 1953852930",
+                     "route 0.0.0.0/0 in table 1953852930", "interface stale0"):
+            self.assertIn(text, reply["removed"])
+        self.assertEqual(len(reply["removed"]), 6)
+        self.others()
+        self.assertEqual(self.a.snapshot(), running)
+        self.assertEqual(ping(self.a, "198.51.100.1"), 3)
+        self.assertEqual(self.daemon.status("home")["status"], "connected")
+        self.assertEqual(self.daemon.ctl("repair").stdout, "Nothing of tunneld's was left behind.\n")
+        denied = self.daemon.ctl("repair", check=False, user=4711)
+        self.assertEqual(denied.returncode != 0 and "as root" in denied.stderr, True, denied.stderr)
+        self.daemon.ctl("down", "home")
+        self.assertEqual(self.a.snapshot(), self.before)
+
+    def test_without_tunneld_too(self):
+        self.up()
+        provider = self.daemon.status("home")["providerProcess"]
+        self.daemon.kill()
+        self.litter()
+        refused = self.daemon.ctl("repair", check=False)
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("A provider has home", refused.stderr)
+        self.assertIn("--force", refused.stderr)
+        text = self.daemon.ctl("repair", "--force").stdout
+        self.assertIn("Removed rule 29995.", text)
+        self.assertIn("Removed interface stale0.", text)
+        self.others()
+        wait_for("everything to be as before", lambda: self.a.snapshot() == self.before, SLACK)
+        self.assertEqual(list((self.daemon.runtime / "journal").glob("*.json")), [])
+        self.assertEqual(self.daemon.ctl("repair").stdout, "Nothing of tunneld's was left behind.\n")
+        self.assertEqual(json.loads(self.daemon.ctl("repair", "--json").stdout), {"removed": [], "failed": []})
+        wait_for("the provider to end", lambda: not self.alive(provider), SLACK)
+        # The next tunneld finds nothing to go on with, and works.
+        self.daemon.start()
+        self.daemon.ctl("up", "home")
+        self.assertEqual(ping(self.a, "198.51.100.1"), 3)
+
+    def alive(self, pid):
+        from lab import name_of, reap
+        reap()
+        return name_of(pid) is not None
+
+
+if __name__ == "__main__":
+    unittest.main()
