@@ -92,6 +92,19 @@ struct LocalRepair {
         let rest = applier.repair(keeping: [], endingOthers: true)
         reply.removed += rest.removed
         reply.failed += rest.failed
+        do throws(SystemError) {
+            if try StaleNameServers.takeBack() {
+                reply.removed.append("name servers of tunnels in \(StaleNameServers.path)")
+            }
+        } catch {
+            reply.failed.append("name servers of tunnels in \(StaleNameServers.path): \(error)")
+        }
+        // Last, so that nothing leaves the machine while the tunnels' routes go.
+        do {
+            if try BootBlock.remove() { reply.removed.append("the block (nftables inet tunneld, netdev tunneld)") }
+        } catch {
+            reply.failed.append("the block: \(error)")
+        }
         return reply
     }
 }

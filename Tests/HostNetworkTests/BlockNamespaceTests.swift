@@ -33,7 +33,7 @@ import Testing
             #expect(try nftables.list() != first, "other rules have other handles")
 
             let second = try nftables.list()
-            space.ip("link add new0 type dummy")
+            space.ip("link add new0 type veth peer name new1")
             let after = try content(space, "192.0.2.9:51820")
             try nftables.run(BlockRules.change(from: before, to: after))
             let third = try nftables.list()

@@ -2,6 +2,7 @@ import CShims
 import Glibc
 import Netlink
 import NetworkTypes
+import TestSupport
 import Testing
 
 @testable import HostNetwork
@@ -50,6 +51,8 @@ import Testing
             #expect(snapshot.primaryLink?.name == "under0")
             // The cable is pulled at the other end.
             space.ip("link set under1 down")
+            // The kernel tells it within a second, and meanwhile another way is right too.
+            #expect(blockUntil { space.ip("link show under0").contains("state DOWN") })
             let pulled = try Self.reader(space).kernelPart()
             #expect(pulled.links.first { $0.name == "under0" }.map { $0.isUp && !$0.hasCarrier } == true)
             #expect(pulled.primaryLink?.name == "second0")

@@ -16,13 +16,13 @@ class Repair(unittest.TestCase):
         self.daemon = self.lab.tunneld(self.a)
         self.before = self.a.snapshot()
 
-    def up(self):
+    def up(self, **interface):
         private = genkey()
         self.peer = WireGuardGo(self.lab, self.b)
         self.peer.peer(pubkey(private), "10.20.0.1/32,fd20::1/128")
         self.peer.address("10.20.0.2/24", "fd20::2/64")
         self.daemon.import_text("home", conf(private, ["10.20.0.1/24", "fd20::1/64"], [
-            {"PublicKey": self.peer.public, "AllowedIPs": "0.0.0.0/0, ::/0", "Endpoint": "10.99.0.2:51820"}]))
+            {"PublicKey": self.peer.public, "AllowedIPs": "0.0.0.0/0, ::/0", "Endpoint": "10.99.0.2:51820"}], **interface))
         self.daemon.ctl("up", "home")
 
     def litter(self):
@@ -83,6 +83,26 @@ class Repair(unittest.TestCase):
         self.daemon.start()
         self.daemon.ctl("up", "home")
         self.assertEqual(ping(self.a, "198.51.100.1"), 3)
+
+    def test_without_tunneld_the_block_and_the_name_servers_go_too(self):
+        resolver = self.a.resolv_conf.read_text()
+        self.up(DNS="10.20.0.2")
+        self.daemon.ctl("down", "home")
+        self.daemon.ctl("set", "home", "includeAllNetworks=true")
+        self.daemon.ctl("up", "home")
+        self.assertIn("10.20.0.2", self.a.resolv_conf.read_text())
+        self.assertIn("table inet tunneld", self.a.exec("nft", "list", "tables").stdout)
+        self.daemon.kill()
+        # Also what no journal names any more.
+        for path in (self.daemon.runtime / "journal").glob("*.json"):
+            path.write_text("no journal")
+        text = self.daemon.ctl("repair", "--force").stdout
+        self.assertIn("Removed the block", text)
+        self.assertIn("Removed name servers of tunnels", text)
+        self.assertEqual(self.a.exec("nft", "list", "ruleset").stdout, "")
+        self.assertEqual(self.a.resolv_conf.read_text(), resolver)
+        wait_for("everything to be as before", lambda: self.a.snapshot() == self.before, SLACK)
+        self.assertEqual(self.daemon.ctl("repair").stdout, "Nothing of tunneld's was left behind.\n")
 
     def alive(self, pid):
         from lab import name_of, reap

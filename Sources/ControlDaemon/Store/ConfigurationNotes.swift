@@ -9,14 +9,10 @@ enum ConfigurationNotes {
         if configuration.persistentBlock, !configuration.includeAllNetworks {
             notes.append("persistentBlock has no effect without includeAllNetworks: nothing is blocked.")
         }
-        let others = [
-            (
-                "onDemand", configuration.onDemand.enabled && !configuration.onDemand.rules.isEmpty,
-                "its rules start and stop nothing"
-            ),
-        ]
-        for (key, isSet, effect) in others where isSet {
-            notes.append("\(key) is not in force: this version of tunneld doesn't do it yet, so \(effect).")
+        if configuration.onDemand.enabled, !configuration.onDemand.rules.isEmpty {
+            notes.append(
+                "onDemand is not in force: this version of tunneld doesn't do it yet, so its rules start and stop nothing."
+            )
         }
         return notes
     }
