@@ -1,4 +1,4 @@
-"""Three tunnels at once, full and split, started and stopped in every order: each takes back exactly what is its own."""
+"""Three tunnels at once, full and split, started and stopped in every order: each takes back exactly its own."""
 
 import itertools
 import unittest
