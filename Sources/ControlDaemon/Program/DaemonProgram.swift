@@ -54,6 +54,8 @@ package enum DaemonProgram {
                 let daemon = try await Daemon.start(options, directories, log: log)
                 log.notice("tunneld \(ProductVersion.version) is ready on \(directories.controlSocket).")
                 ServiceNotifier.process.ready(status: "Ready.")
+                // Much of the program and its libraries is for the start alone. What can't be released stays.
+                try? ResidentMemory.releaseFilePages()
                 let name = await end.wait()
                 log.notice("Got \(name); the providers go on.")
                 ServiceNotifier.process.stopping()
