@@ -1,6 +1,5 @@
 package import ControlAPI
 import VarlinkCore
-import VarlinkSocket
 
 extension DaemonClient {
     /// The network as tunneld sees it now.
@@ -20,27 +19,6 @@ extension DaemonClient {
     ///
     /// The stream ends with a `ControlError` when the connection does, and ends the connection when nobody holds it.
     package func watchNetwork() async throws(ControlError) -> NetworkNews {
-        let method = NetworkCalls.interface + ".Watch"
-        do {
-            let connection = try await connect()
-            let replies = try await connection.callMore(method, NoParameters(), firstReplyTimeout: readPatience)
-            let (news, continuation) = NetworkNews.makeStream()
-            let task = Task {
-                do {
-                    for try await reply in replies { continuation.yield(try reply.decode()) }
-                    continuation.finish()
-                } catch {
-                    let error = silence(error, of: connection, method)
-                    continuation.finish(throwing: await translate(error, of: method))
-                }
-            }
-            continuation.onTermination = { @Sendable _ in
-                task.cancel()
-                Task { await connection.close() }
-            }
-            return news
-        } catch {
-            throw await translate(error, of: method)
-        }
+        try await stream(NetworkCalls.interface + ".Watch", NoParameters())
     }
 }

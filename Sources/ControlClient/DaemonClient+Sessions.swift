@@ -99,30 +99,9 @@ extension DaemonClient {
     ///
     /// The stream ends with a `ControlError` when the connection does, and ends the connection when nobody holds it.
     package func monitor(_ identifier: String?) async throws(ControlError) -> Events {
-        let method = SessionsCalls.interface + ".Monitor"
-        do {
-            let connection = try await connect()
-            let parameters = SessionsCalls.StatusParameters(identifier: identifier)
-            let replies = try await connection.callMore(method, parameters, firstReplyTimeout: readPatience)
-            let (events, continuation) = Events.makeStream()
-            let task = Task {
-                do {
-                    for try await reply in replies {
-                        continuation.yield(try reply.decode(SessionsCalls.Event.self))
-                    }
-                    continuation.finish()
-                } catch {
-                    let error = silence(error, of: connection, method)
-                    continuation.finish(throwing: await translate(error, of: method))
-                }
-            }
-            continuation.onTermination = { @Sendable _ in
-                task.cancel()
-                Task { await connection.close() }
-            }
-            return events
-        } catch {
-            throw await translate(error, of: method)
-        }
+        try await stream(
+            SessionsCalls.interface + ".Monitor",
+            SessionsCalls.StatusParameters(identifier: identifier)
+        )
     }
 }
