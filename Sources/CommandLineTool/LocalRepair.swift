@@ -14,9 +14,8 @@ struct LocalRepair {
 
     /// What of a session's journal counts here.
     private struct Session: Decodable {
-        struct Socket: Decodable { let path: String }
         let network: NetworkJournal
-        let wgSocket: Socket?
+        let wgSocket: FileRecord?
     }
 
     /// - Throws: where somebody runs that needs it.
@@ -77,9 +76,9 @@ struct LocalRepair {
                 let report = applier.revert(&journal)
                 reply.removed += report.removed
                 reply.failed += report.failed
-                if let socket = session.wgSocket?.path, unsafe unlink(socket) == 0 {
-                    reply.removed.append("socket \(socket)")
-                }
+                if let socket = session.wgSocket, socket.remove() { reply.removed.append("socket \(socket.path)") }
+                // What couldn't be taken back must still be known.
+                guard report.isComplete else { continue }
             }
             // What one that can't be understood names carries our marks.
             do throws(SystemError) {
@@ -92,13 +91,9 @@ struct LocalRepair {
         let rest = applier.repair(keeping: [], endingOthers: true)
         reply.removed += rest.removed
         reply.failed += rest.failed
-        do throws(SystemError) {
-            if try StaleNameServers.takeBack() {
-                reply.removed.append("name servers of tunnels in \(StaleNameServers.path)")
-            }
-        } catch {
-            reply.failed.append("name servers of tunnels in \(StaleNameServers.path): \(error)")
-        }
+        let stale = StaleNameServers.takeBack()
+        reply.removed += [stale.removed].compactMap(\.self)
+        reply.failed += [stale.failed].compactMap(\.self)
         // Last, so that nothing leaves the machine while the tunnels' routes go.
         do {
             if try BootBlock.remove() { reply.removed.append("the block (nftables inet tunneld, netdev tunneld)") }

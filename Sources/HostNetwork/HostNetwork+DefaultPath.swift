@@ -20,15 +20,11 @@ extension HostNetwork {
 
 extension KernelTables {
     func defaultPaths() throws(NetlinkError) -> [DefaultPath] {
+        let all = try DefaultRoute.all(socket)
         var paths: [DefaultPath] = []
         for isIPv6 in [false, true] {
-            let routes = try routes(KernelRoute.Filter(isIPv6: isIPv6, table: Route.mainTable))
-                .filter { $0.route.destination.length == 0 && $0.route.kind == .unicast && !$0.isOurs }
-                .sorted { $0.route.metric < $1.route.metric }
-            for route in routes {
-                guard let index = route.route.interface, let link = try link(index: index), !link.isLoopback else {
-                    continue
-                }
+            for route in all where route.isIPv6 == isIPv6 {
+                guard let link = try link(index: route.interface), !link.isLoopback else { continue }
                 paths.append(DefaultPath(interface: link.name, path: TunnelMTU.Path(mtu: link.mtu, isIPv6: isIPv6)))
                 break
             }

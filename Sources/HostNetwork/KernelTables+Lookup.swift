@@ -12,6 +12,9 @@ package struct RouteLookup: Hashable, Sendable {
     /// What the route or a "packet too big" on the way said; nil for "as the link".
     package let mtu: Int?
     package let table: UInt32
+
+    /// What a packet may have, given the link's MTU.
+    func mtu(over link: Int) -> Int { min(mtu.flatMap { $0 > 0 ? $0 : nil } ?? link, link) }
 }
 
 extension KernelTables {
@@ -71,10 +74,7 @@ extension KernelTables {
         guard let found = try lookUp(endpoint.address, zone: endpoint.zone),
             let link = try link(index: found.interface)
         else { return nil }
-        return TunnelMTU.Path(
-            mtu: min(found.mtu.flatMap { $0 > 0 ? $0 : nil } ?? link.mtu, link.mtu),
-            isIPv6: endpoint.address.isIPv6
-        )
+        return TunnelMTU.Path(mtu: found.mtu(over: link.mtu), isIPv6: endpoint.address.isIPv6)
     }
 }
 

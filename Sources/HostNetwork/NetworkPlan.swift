@@ -195,10 +195,3 @@ struct NetworkPlan: Hashable, Sendable {
         }
     }
 }
-
-extension Array where Element: Hashable {
-    func withoutDoubles() -> [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
-    }
-}

@@ -77,8 +77,7 @@ extension SnapshotReader {
                     gateway: found.gateway
                 )
             )
-            let mtu = min(found.mtu.flatMap { $0 > 0 ? $0 : nil } ?? link.mtu, link.mtu)
-            path.mtus.append(TunnelMTU.Path(mtu: mtu, isIPv6: endpoint.address.isIPv6))
+            path.mtus.append(TunnelMTU.Path(mtu: found.mtu(over: link.mtu), isIPv6: endpoint.address.isIPv6))
         }
         let isOutside = { (link: NetworkLink) in link.kind != .loopback && link.kind != .tunnel && link.hasCarrier }
         path.isAvailable = endpoints.isEmpty ? snapshot.links.contains(where: isOutside) : !path.ways.isEmpty

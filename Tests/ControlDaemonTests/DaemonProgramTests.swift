@@ -109,7 +109,7 @@ import Testing
         #expect(throws: UnixListenerError.inUse(path: folder + "/home-1.sock")) {
             _ = try WGSocket.make(interface: "home-1", in: folder)
         }
-        WGSocket.remove(record)
+        record.remove()
         #expect(throws: SystemError.self) { try FileSystem.names(inFolder: folder) }
         withExtendedLifetime(descriptor) {}
     }
@@ -118,7 +118,7 @@ import Testing
         let temporary = TemporaryFolder()
         let record = try abandonedSocket(in: temporary.path)
         let (other, _) = try WGSocket.make(interface: "home-1", in: temporary.path)
-        WGSocket.remove(record)
+        record.remove()
         #expect(try FileSystem.names(inFolder: temporary.path) == ["home-1.sock"])
         withExtendedLifetime(other) {}
     }
@@ -129,7 +129,7 @@ import Testing
     }
 
     /// Nobody listens on it any more.
-    private func abandonedSocket(in folder: String) throws -> WGSocket.Record {
+    private func abandonedSocket(in folder: String) throws -> FileRecord {
         try WGSocket.make(interface: "home-1", in: folder).1
     }
 }

@@ -23,6 +23,8 @@ final class FakeNetwork: TunnelNetwork {
         var newNames: [String: String] = [:]
         /// The call that fails.
         var failing: String?
+        /// How many times what is applied fails in its last step, and stays half done.
+        var halfDone = 0
         /// The way of the outer packets; nil: nobody can say.
         var path: OuterPath?
         /// Whether settings are being applied.
@@ -124,6 +126,11 @@ final class FakeNetwork: TunnelNetwork {
             state.isDown = false
             if state.meddling > 0 { state.meddling -= 1 } else { state.missing = [] }
         }
+        let isHalfDone = state.withLock { state in
+            defer { state.halfDone = max(0, state.halfDone - 1) }
+            return state.halfDone > 0
+        }
+        if isHalfDone { throw ControlError(.networkSettingsFailed, "The fake network leaves it half done.") }
         let applied = AppliedNetwork(
             addresses: settings.addresses,
             routes: settings.routes,
@@ -133,11 +140,12 @@ final class FakeNetwork: TunnelNetwork {
         return (applied, journal)
     }
 
-    func revert(_ journal: NetworkJournal) async -> [String] {
-        try? note("revert")
+    func takeBack(_ journal: NetworkJournal) async -> (removed: [String], failed: [String]) {
+        do throws(ControlError) { try note("revert") } catch { return ([], [error.message]) }
         return state.withLock { state in
-            if let interface = journal.interface { state.devices[interface.name] = nil }
-            return []
+            guard let interface = journal.interface else { return ([], []) }
+            state.devices[interface.name] = nil
+            return (["interface \(interface.name)"], [])
         }
     }
 

@@ -398,6 +398,20 @@ import Testing
         await end(tunnel)
     }
 
+    @Test func `a policy that the network can't take whole is taken back from it`() async throws {
+        let bench = try Bench()
+        var configuration = try await bench.save()
+        let tunnel = Tunnel(configuration, bench.services())
+        try await start(tunnel, configuration, bench)
+        bench.network.state.withLock { $0.halfDone = 1 }
+        configuration.enforceRoutes = true
+        configuration = try await bench.replace(configuration)
+        let view = try await view(of: tunnel, configuration) { $0.newerConfigurationWaiting }
+        #expect(view.generation == 1 && view.notInForce?.generation == 2)
+        #expect(bench.network.state.withLock { $0.policy } == RoutingPolicy())
+        await end(tunnel)
+    }
+
     @Test func `what is saved while the provider is being replaced is in force after that`() async throws {
         let bench = try Bench()
         var configuration = try await bench.save(more: ["addresses": ["192.0.2.1/32"]])

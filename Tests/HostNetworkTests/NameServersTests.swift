@@ -15,12 +15,12 @@ import Testing
             search a.example\tb.example ; the rest is a comment
             options edns0 trust-ad
             """
-        let found = NameServers(resolvConf: text)
+        let found = NameServers(ResolvConf(text))
         #expect(found.servers == [try #require(IPAddress("192.0.2.53")), try #require(IPAddress("fe80::1"))])
         #expect(found.searchDomains == ["a.example", "b.example"])
         #expect(found.routeOnlyDomains.isEmpty)
-        #expect(NameServers(resolvConf: "search a\ndomain b").searchDomains == ["b"], "the last of them counts")
-        #expect(NameServers(resolvConf: "").isEmpty)
+        #expect(NameServers(ResolvConf("search a\ndomain b")).searchDomains == ["b"], "the last of them counts")
+        #expect(NameServers(ResolvConf("")).isEmpty)
     }
 
     @Test func `networkd's file of a link is read`() throws {

@@ -19,7 +19,10 @@ class Resolved(dbus.service.Object):
         if name == "DNS":
             return dbus.Array([(0, 2, dbus.ByteArray(bytes([192, 0, 2, 1]))),
                                (index, 2, dbus.ByteArray(bytes([192, 0, 2, 53])))], signature="(iiay)")
-        return dbus.Array([(index, "corp.example", False), (index, ".", True)], signature="(isb)")
+        if name == "Domains":
+            return dbus.Array([(index, "corp.example", False), (index, ".", True)], signature="(isb)")
+        # As a version before 246 says of DNSEx.
+        raise dbus.exceptions.DBusException("no " + name, name="org.freedesktop.DBus.Error.UnknownProperty")
 class Manager(dbus.service.Object):
     @dbus.service.method("org.freedesktop.NetworkManager", in_signature="s", out_signature="o")
     def GetDeviceByIpIface(self, name):

@@ -104,6 +104,42 @@ class Repair(unittest.TestCase):
         wait_for("everything to be as before", lambda: self.a.snapshot() == self.before, SLACK)
         self.assertEqual(self.daemon.ctl("repair").stdout, "Nothing of tunneld's was left behind.\n")
 
+    def test_name_servers_that_nobody_has_any_more(self):
+        self.up(DNS="10.20.0.2")
+        original, ours = "nameserver 192.0.2.53\n", self.a.resolv_conf.read_text()
+        self.assertIn("10.20.0.2", ours)
+        self.daemon.ctl("down", "home")
+        self.a.resolv_conf.write_text(ours)
+        self.assertEqual(self.daemon.json("repair"), {
+            "removed": ["name servers of tunnels that are gone, in /etc/resolv.conf"], "failed": []})
+        self.assertEqual(self.a.resolv_conf.read_text(), original)
+
+    def test_what_can_not_be_taken_back_stays_known(self):
+        self.up(DNS="10.20.0.2")
+        self.daemon.kill()
+        self.daemon.prefix = [
+            "unshare", "--mount", "sh", "-c", 'mount -o remount,bind,ro /etc/resolv.conf && exec "$0" "$@"']
+        refused = self.daemon.ctl("repair", "--force", check=False)
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("Can't remove name servers of home", refused.stdout)
+        journals = list((self.daemon.runtime / "journal").glob("*.json"))
+        self.assertEqual(len(journals), 1)
+        self.daemon.prefix = []
+        self.assertIn("Removed name servers of home", self.daemon.ctl("repair").stdout)
+        self.assertEqual(self.a.resolv_conf.read_text(), "nameserver 192.0.2.53\n")
+        self.assertFalse(journals[0].exists())
+
+    def test_a_socket_that_is_anothers_by_now_is_left_alone(self):
+        from lab import WG_SOCKETS
+        self.up()
+        sock = WG_SOCKETS / f"{self.daemon.status('home')['interface']}.sock"
+        self.daemon.kill()
+        sock.unlink()
+        sock.write_text("another's")
+        self.addCleanup(sock.unlink)
+        self.assertNotIn(str(sock), self.daemon.ctl("repair", "--force").stdout)
+        self.assertEqual(sock.read_text(), "another's")
+
     def alive(self, pid):
         from lab import name_of, reap
         reap()

@@ -53,7 +53,9 @@ package final class Daemon: Sendable {
         )
         let sessions = SessionJournal(folder: directories.journal)
         // Before any name is looked up: what a dead session left would mislead it.
-        dns.takeBackStale(keeping: try sessions.interfacesWithDNS())
+        let stale = dns.takeBackStale(keeping: try sessions.interfacesWithDNS())
+        if let removed = stale.removed { log.notice("Took back \(removed).") }
+        if let failed = stale.failed { log.warning("Can't take back \(failed)") }
         let blockLog = SteadyLogger(log)
         let block = TrafficBlock(file: directories.block) { blockLog.log($0) }
         let services = TunnelServices(

@@ -149,14 +149,16 @@ package struct HostTunnelNetwork: TunnelNetwork {
         return (applied, journal)
     }
 
-    package func revert(_ journal: NetworkJournal) async -> [String] {
+    package func takeBack(_ journal: NetworkJournal) async -> (removed: [String], failed: [String]) {
         var journal = journal
-        var remains: [String] = []
-        if let record = journal.dns {
-            remains = await dns.remove(record)
-            if remains.isEmpty { journal.dns = nil }
+        var removed: [String] = []
+        // What fails here is tried once more with the rest, and reported there.
+        if let record = journal.dns, await dns.remove(record).isEmpty {
+            journal.dns = nil
+            removed.append("name servers of \(record.interface.name)")
         }
-        return await host.revert(journal).report.failed
+        let report = await host.revert(journal).report
+        return (removed + report.removed, report.failed)
     }
 
     package func removeDevice(named name: String) async -> [String] {
@@ -198,7 +200,11 @@ package struct HostTunnelNetwork: TunnelNetwork {
 
     package func repair(keeping kept: [NetworkJournal]) async -> (removed: [String], failed: [String]) {
         let report = await host.repair(keeping: kept)
-        return (report.removed, report.failed)
+        var reply = (removed: report.removed, failed: report.failed)
+        let stale = dns.takeBackStale(keeping: Set(kept.compactMap(\.dns?.interface)))
+        reply.removed += [stale.removed].compactMap(\.self)
+        reply.failed += [stale.failed].compactMap(\.self)
+        return reply
     }
 
     package func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String] {

@@ -33,7 +33,7 @@ struct SessionRecord: Codable, Sendable {
     var settings: NetworkSettingsDocument?
     var applied: AppliedNetwork?
     var listenPort: Int?
-    var wgSocket: WGSocket.Record?
+    var wgSocket: FileRecord?
     var notes: [String] = []
     /// That somebody gave the interface another name, the last time, in sentences.
     var renaming: String?

@@ -61,7 +61,7 @@ extension Tunnel {
         guard live.descriptors[DescriptorLabel.wg] == nil, let old = live.record.wgSocket,
             let interface = live.record.interface
         else { return }
-        WGSocket.remove(old)
+        old.remove()
         self.live?.record.wgSocket = nil
         let socket = makeWGSocket(interface)
         self.live?.descriptors[DescriptorLabel.wg] = socket
@@ -111,6 +111,8 @@ extension Tunnel {
             } catch {
                 guard live?.session == session else { return }
                 if let before { live?.policy = before }
+                // With another provider's configuration it has been put back already, together with the provider.
+                if running.provider == configuration.provider { await putBackInForce(running) }
                 let notInForce = Self.notInForce(configuration.generation, error)
                 live?.record.notInForce = notInForce
                 log.notice("\(configuration.name): \(notInForce.sentence)")
@@ -119,6 +121,13 @@ extension Tunnel {
         // The block may be wanted now, or not any more.
         await permitNews()
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
+    }
+
+    /// What a change of the policy left half done; the settings are those that ran before.
+    private func putBackInForce(_ running: Configuration) async {
+        do { try await putInForce(nil) } catch {
+            log.warning("The network settings of \(running.name) can't be put back as they were: \(error)")
+        }
     }
 
     private static func notInForce(_ generation: Int, _ error: any Error) -> NotInForceView {

@@ -26,7 +26,7 @@ extension Tunnel {
         let remains = await revertNetwork(record)
         // Last of what protects, and not between two sessions.
         if !isFollowed { await settleBlock(record, isFailure: isFailure) }
-        if let socket = record.wgSocket { WGSocket.remove(socket) }
+        record.wgSocket?.remove()
         await services.launcher.clear(identifier, user: record.user)
         services.memory.forget(identifier)
         if remains.isEmpty {
@@ -45,7 +45,7 @@ extension Tunnel {
         if record.network.interface == nil, let name = record.interface {
             remains = await services.network.removeDevice(named: name)
         }
-        if !record.network.isEmpty { remains += await services.network.revert(record.network) }
+        if !record.network.isEmpty { remains += await services.network.takeBack(record.network).failed }
         return remains
     }
 

@@ -35,8 +35,8 @@ package protocol TunnelNetwork: Sendable {
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal)
     /// Takes back what the journal names, the interface too.
     ///
-    /// - Returns: what could not be removed, in words.
-    func revert(_ journal: NetworkJournal) async -> [String]
+    /// - Returns: what was removed, and what couldn't be, in words.
+    func takeBack(_ journal: NetworkJournal) async -> (removed: [String], failed: [String])
     /// Removes a device whose number was never learnt.
     ///
     /// - Returns: what could not be removed, in words.

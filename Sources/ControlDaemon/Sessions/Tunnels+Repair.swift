@@ -17,10 +17,15 @@ extension Tunnels {
         let (records, damaged) = (try? services.journal.records()) ?? ([], [])
         var files = damaged
         for record in records where !running.contains(record.configuration.identifier) {
+            let identifier = record.configuration.identifier
             // One that was stopped just now, or is being, sees to it itself.
-            guard await existing(record.configuration.identifier)?.isIdle ?? true else { continue }
-            if let socket = record.wgSocket { WGSocket.remove(socket) }
-            files.append(services.journal.path(record.configuration.identifier))
+            guard await existing(identifier)?.isIdle ?? true else { continue }
+            let report = await services.network.takeBack(record.network)
+            reply.removed += report.removed
+            reply.failed += report.failed
+            if let socket = record.wgSocket, socket.remove() { reply.removed.append("socket \(socket.path)") }
+            // What couldn't be taken back must still be known.
+            if report.failed.isEmpty { files.append(services.journal.path(identifier)) }
         }
         for path in files {
             do throws(SystemError) {

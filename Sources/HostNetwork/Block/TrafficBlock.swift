@@ -66,20 +66,8 @@ package actor TrafficBlock {
         try change(identifier, to: member)
     }
 
-    /// Changes what a member needs; does nothing where there is no such member.
-    package func update(
-        _ identifier: String,
-        _ body: @Sendable (inout BlockMember) -> Void
-    ) throws(BlockError) {
-        guard var member = state.members[identifier] else { return }
-        body(&member)
-        try change(identifier, to: member)
-    }
-
     /// Lets a member go; with the last holder the block is lifted.
     package func release(_ identifier: String) throws(BlockError) { try change(identifier, to: nil) }
-
-    package func member(_ identifier: String) -> BlockMember? { state.members[identifier] }
 
     /// Lets go of it: the rules stay.
     package func abandon() { engine = nil }

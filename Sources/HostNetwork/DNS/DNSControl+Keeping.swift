@@ -110,11 +110,9 @@ extension DNSControl {
                 if let error = await push(tunnel) { notice("\(error)") }
             }
         }
-        if !watchesRightFile { watchFile() }
+        // What stands there now may be another file than the one that is watched.
+        if tunnels.contains(where: { $0.record.backend == .file }) { watchFile() }
     }
-
-    /// What stands there now may be another file than the one that is watched.
-    private var watchesRightFile: Bool { !tunnels.contains { $0.record.backend == .file } }
 
     private func repair(_ interface: InterfaceIdentity, at time: Instant) {
         guard let index = index(of: interface), !tunnels[index].isRepairDue else { return }
@@ -146,7 +144,7 @@ extension DNSControl {
             let wanted = ResolvConfState.Tunnel(tunnel.interface, tunnel.link)
             guard state.tunnels.contains(wanted) else { return false }
             // Whatever else somebody wrote into it may stay.
-            return lines.servers.starts(with: state.tunnels.flatMap(\.servers).uniqued)
+            return lines.servers.starts(with: state.tunnels.flatMap(\.servers).withoutDoubles())
         }
     }
 

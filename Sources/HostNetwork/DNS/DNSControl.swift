@@ -1,5 +1,4 @@
 import EventLoop
-import Glibc
 import LinuxSystem
 import NetworkTypes
 package import SystemBus
@@ -43,7 +42,7 @@ package actor DNSControl {
     ///   - notice: gets what an operator should know, in one sentence.
     package init(
         bus: SystemBus,
-        resolvConf: String = "/etc/resolv.conf",
+        resolvConf: String = StaleNameServers.path,
         programs: String? = nil,
         ownInterfaces: OwnInterfaces = OwnInterfaces(),
         notice: @escaping @Sendable (String) -> Void = { _ in }
@@ -119,18 +118,10 @@ package actor DNSControl {
     /// of the machine.
     ///
     /// - Parameter kept: the interfaces of those that are gone on with, or taken back by their journals.
-    package nonisolated func takeBackStale(keeping kept: Set<InterfaceIdentity>) {
-        do throws(SystemError) {
-            // Those of another tunneld that shares the file are there.
-            let isStale = { (interface: InterfaceIdentity) in
-                let present = unsafe if_nametoindex(interface.name)
-                return !kept.contains(interface) && present != interface.index
-            }
-            guard try file.remove(where: isStale) else { return }
-            notice("Took name servers of tunnels that are gone out of \(file.path).")
-        } catch {
-            notice("Name servers of tunnels that are gone can't be taken out of \(file.path): \(error)")
-        }
+    package nonisolated func takeBackStale(
+        keeping kept: Set<InterfaceIdentity>
+    ) -> (removed: String?, failed: String?) {
+        StaleNameServers.takeBack(from: file.path, keeping: kept)
     }
 
     /// The network changed: what waits is tried at once.

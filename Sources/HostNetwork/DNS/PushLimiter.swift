@@ -31,9 +31,6 @@ struct PushLimiter: Sendable {
 
     /// Whether somebody keeps undoing it.
     func isFought(_ now: Instant) -> Bool { foughtAt.map { now - $0 < Self.memory } ?? false }
-
-    /// How often it was done again in the last five minutes.
-    var count: Int { times.count }
 }
 
 extension PushLimiter {

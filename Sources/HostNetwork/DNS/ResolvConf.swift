@@ -17,7 +17,8 @@ struct ResolvConf: Hashable, Sendable, Codable {
             switch key {
             case "nameserver": if words.count > 1 { servers.append(String(words[1])) }
             // The last one counts; "domain" is a search list of one.
-            case "search": searchDomains = words.dropFirst().map(String.init)
+            case "search":
+                searchDomains = words.dropFirst().prefix { !$0.hasPrefix("#") && !$0.hasPrefix(";") }.map(String.init)
             case "domain": searchDomains = words.dropFirst().prefix(1).map(String.init)
             default: others.append(String(line))
             }

@@ -70,11 +70,11 @@ struct ResolvConfState: Hashable, Sendable, Codable {
     var servers: [String] {
         let own = tunnels.flatMap(\.servers)
         let others = tunnels.contains { $0.takesAllNames && !$0.servers.isEmpty } ? [] : base.servers
-        return (own + others).uniqued
+        return (own + others).withoutDoubles()
     }
 
     private var searchDomains: [String] {
-        (tunnels.flatMap(\.searchDomains) + base.searchDomains).uniqued
+        (tunnels.flatMap(\.searchDomains) + base.searchDomains).withoutDoubles()
     }
 
     /// That a resolver's own word on validated answers can be trusted is true of the one that stood there, if at all.
@@ -107,13 +107,5 @@ struct ResolvConfState: Hashable, Sendable, Codable {
         }
         let left = kept.joined(separator: "\n") + "\n"
         return ResolvConf(left).servers.isEmpty ? nil : left
-    }
-}
-
-extension Array where Element: Hashable {
-    /// Each element once, where it stands first.
-    var uniqued: [Element] {
-        var seen: Set<Element> = []
-        return filter { seen.insert($0).inserted }
     }
 }

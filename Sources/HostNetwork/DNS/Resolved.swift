@@ -125,6 +125,16 @@ enum Resolved {
         return all.compactMap(\.self)
     }
 
+    /// All domains that it knows, by link; those of no link have the number 0.
+    static func domains(_ calls: BusCalls) throws(BusError) -> [(link: UInt32, domain: LinkDNS.Domain)] {
+        try calls.property("Domains", "a(isb)", on: manager, of: name, at: path) { answer throws(BusError) in
+            try answer.structures("isb") { domain throws(BusError) in
+                let index = UInt32(bitPattern: try domain.int32())
+                return (index, LinkDNS.Domain(name: try domain.string(), isRouteOnly: try domain.boolean()))
+            }
+        }
+    }
+
     private static func path(of index: UInt32, _ calls: BusCalls) throws(BusError) -> String {
         try calls.call(BusMethod("GetLink", on: manager, of: name, at: path)) { arguments throws(BusError) in
             try arguments.int32(Int32(bitPattern: index))

@@ -41,8 +41,8 @@ extension UnderlayResolvers {
         var found = servers.filter { chosen.contains($0.link) || $0.link == 0 && best <= 0 }
         if found.isEmpty { found = servers.filter { !isTunnel($0.link) } }
         self.init(
-            servers: found.map(\.server).uniqued,
-            searchDomains: outside.flatMap(\.domains).filter { !$0.isRouteOnly }.map(\.name).uniqued
+            servers: found.map(\.server).withoutDoubles(),
+            searchDomains: outside.flatMap(\.domains).filter { !$0.isRouteOnly }.map(\.name).withoutDoubles()
         )
     }
 

@@ -33,25 +33,3 @@ enum BusPeer {
         return other.st_dev == own.st_dev && other.st_ino == own.st_ino
     }
 }
-
-extension SystemBus {
-    /// Reads a property of an object.
-    func property<Value: Sendable>(
-        _ name: String,
-        of interface: String,
-        _ destination: String,
-        at path: String,
-        within limit: Interval,
-        _ read: @escaping @Sendable (borrowing BusAnswer) throws(BusError) -> Value
-    ) async -> Result<Value, BusError> {
-        await call(
-            BusMethod("Get", on: "org.freedesktop.DBus.Properties", of: destination, at: path),
-            within: limit
-        ) { arguments throws(BusError) in
-            try arguments.string(interface)
-            try arguments.string(name)
-        } answer: { answer throws(BusError) in
-            try read(answer)
-        }
-    }
-}

@@ -27,20 +27,15 @@ package struct MeteredReader: Sendable {
             of: Self.service,
             at: "/org/freedesktop/NetworkManager"
         )
-        let device = await bus.call(method, within: Self.patience) { arguments throws(BusError) in
-            try arguments.string(name)
-        } answer: { answer throws(BusError) in
-            try answer.objectPath()
-        }
-        guard case .success(let path) = device else { return nil }
-        let value = await bus.property(
-            "Metered",
-            of: "\(Self.service).Device",
-            Self.service,
-            at: path,
-            within: Self.patience
-        ) { answer throws(BusError) in
-            try answer.variant("u") { value throws(BusError) in try value.uint32() }
+        let value = await bus.calls(within: Self.patience) { calls throws(BusError) in
+            let path = try calls.call(method) { arguments throws(BusError) in
+                try arguments.string(name)
+            } answer: { answer throws(BusError) in
+                try answer.objectPath()
+            }
+            return try calls.property("Metered", "u", on: "\(Self.service).Device", of: Self.service, at: path) {
+                value throws(BusError) in try value.uint32()
+            }
         }
         guard case .success(let number) = value else { return nil }
         return Self.meaning(number)

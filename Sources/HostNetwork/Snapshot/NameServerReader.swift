@@ -9,7 +9,7 @@ package struct NameServerReader: Sendable {
     private let bus: SystemBus?
     private let resolvConf: String
     private let networkdLinks: String
-    /// Each call; who reads a snapshot waits for it.
+    /// Who reads a snapshot waits for it.
     private static let patience = Interval.milliseconds(500)
     private static let largest = 1 << 20
 
@@ -32,7 +32,7 @@ package struct NameServerReader: Sendable {
         guard let bytes = try? FileSystem.contents(ofFile: resolvConf, limit: Self.largest) else {
             return NameServers()
         }
-        return NameServers(resolvConf: String(decoding: bytes, as: UTF8.self))
+        return NameServers(ResolvConf(String(decoding: bytes, as: UTF8.self)))
     }
 
     /// Those of the links, by number.
@@ -50,61 +50,25 @@ package struct NameServerReader: Sendable {
         return links
     }
 
-    // MARK: systemd-resolved
-
-    private static let service = "org.freedesktop.resolve1"
-
-    /// Nil where it doesn't run here.
+    /// What systemd-resolved says; nil where it doesn't run here.
     private func resolved() async -> [UInt32: NameServers]? {
-        guard let bus, await BusPeer.isHere(Self.service, bus, within: Self.patience) else { return nil }
-        let servers = await property("DNS", bus) { answer throws(BusError) in
-            try answer.variant("a(iiay)") { value throws(BusError) in
-                try value.array("(iiay)") { element throws(BusError) in
-                    try element.whole("iiay") { parts throws(BusError) in
-                        let index = try parts.int32()
-                        _ = try parts.int32()
-                        return (index, IPAddress(bytes: try parts.bytes()[...]))
-                    }
-                }
-            }
+        guard let bus, await BusPeer.isHere(Resolved.name, bus, within: Self.patience) else { return nil }
+        let answer = await bus.calls(within: Self.patience) { calls throws(BusError) in
+            (servers: try Resolved.servers(calls), domains: try Resolved.domains(calls))
         }
-        let domains = await property("Domains", bus) { answer throws(BusError) in
-            try answer.variant("a(isb)") { value throws(BusError) in
-                try value.array("(isb)") { element throws(BusError) in
-                    try element.whole("isb") { parts throws(BusError) in
-                        (try parts.int32(), try parts.string(), try parts.boolean())
-                    }
-                }
-            }
-        }
-        guard case .success(let servers) = servers, case .success(let domains) = domains else { return nil }
+        guard case .success(let known) = answer else { return nil }
         var links: [UInt32: NameServers] = [:]
         // 0 stands for what belongs to no link.
-        for (index, server) in servers where index > 0 {
-            if let server { links[UInt32(index), default: NameServers()].servers.append(server) }
+        for (link, server) in known.servers where link != 0 {
+            links[link, default: NameServers()].servers.append(server.address)
         }
-        for (index, domain, isRouteOnly) in domains where index > 0 {
-            if isRouteOnly {
-                links[UInt32(index), default: NameServers()].routeOnlyDomains.append(domain)
+        for (link, domain) in known.domains where link != 0 {
+            if domain.isRouteOnly {
+                links[link, default: NameServers()].routeOnlyDomains.append(domain.name)
             } else {
-                links[UInt32(index), default: NameServers()].searchDomains.append(domain)
+                links[link, default: NameServers()].searchDomains.append(domain.name)
             }
         }
         return links
-    }
-
-    private func property<Value: Sendable>(
-        _ name: String,
-        _ bus: SystemBus,
-        _ read: @escaping @Sendable (borrowing BusAnswer) throws(BusError) -> Value
-    ) async -> Result<Value, BusError> {
-        await bus.property(
-            name,
-            of: "org.freedesktop.resolve1.Manager",
-            Self.service,
-            at: "/org/freedesktop/resolve1",
-            within: Self.patience,
-            read
-        )
     }
 }

@@ -15,21 +15,9 @@ package struct NameServers: Hashable, Sendable {
 
     package var isEmpty: Bool { servers.isEmpty && searchDomains.isEmpty && routeOnlyDomains.isEmpty }
 
-    /// Reads /etc/resolv.conf; what can't be read in it is passed over, as resolvers do (resolv.conf(5)).
-    init(resolvConf text: String) {
-        self.init()
-        for line in text.split(whereSeparator: \.isNewline) {
-            let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
-            guard let keyword = words.first, words.count > 1 else { continue }
-            switch keyword {
-            case "nameserver": if let server = IPAddress(zoned: words[1]) { servers.append(server) }
-            // The last of them counts.
-            case "search":
-                searchDomains = words.dropFirst().prefix { !$0.hasPrefix("#") && !$0.hasPrefix(";") }.map(\.self)
-            case "domain": searchDomains = [words[1]]
-            default: break
-            }
-        }
+    /// What a resolv.conf says, as far as resolvers can use it (resolv.conf(5)).
+    init(_ lines: ResolvConf) {
+        self.init(servers: lines.servers.compactMap { IPAddress(zoned: $0) }, searchDomains: lines.searchDomains)
     }
 
     /// Reads what systemd-networkd keeps of a link (/run/systemd/netif/links/NUMBER).

@@ -1,11 +1,4 @@
-package import Netlink
-
-extension HostNetwork {
-    /// The local networks that the machine is attached to now; those of the tunnels are none.
-    package nonisolated func localNetworks() async throws(NetlinkError) -> LocalNetworks {
-        try reader.localNetworks(besides: ownInterfaces)
-    }
-}
+import Netlink
 
 extension KernelTables {
     func localNetworks(besides tunnels: OwnInterfaces) throws(NetlinkError) -> LocalNetworks {

@@ -1,0 +1,28 @@
+import ControlAPI
+import HostNetwork
+import Testing
+
+@testable import ControlDaemon
+
+@Suite struct RepairTests {
+    @Test func `what a session left is taken back, and stays known for as long as it can't be`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let services = bench.services()
+        var record = SessionRecord(session: "old", configuration: configuration, nonce: "n", now: .now())
+        record.network.interface = InterfaceIdentity(index: 7, name: "left-1")
+        try services.journal.write(record)
+        let path = services.journal.path(configuration.identifier)
+        let tunnels = Tunnels(services)
+
+        bench.network.fail("revert")
+        let failed = await tunnels.repair()
+        #expect(failed.removed.isEmpty && failed.failed == ["The fake network can't revert."])
+        #expect(try services.journal.records().records.count == 1)
+
+        bench.network.fail(nil)
+        let repaired = await tunnels.repair()
+        #expect(repaired.removed == ["interface left-1", "session journal \(path)"] && repaired.failed.isEmpty)
+        #expect(try services.journal.records().records.isEmpty)
+    }
+}
