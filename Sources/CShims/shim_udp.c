@@ -196,6 +196,7 @@ int shim_udp_next_error(int socket, struct shim_udp_error *error) {
         if (message->cmsg_len < CMSG_LEN(sizeof detail)) continue;
         memcpy(&detail, CMSG_DATA(message), sizeof detail);
         error->code = (int)detail.ee_errno;
+        error->mtu = detail.ee_errno == EMSGSIZE ? detail.ee_info : 0;
         return error->code ? 1 : 0;
     }
     return 0;
@@ -228,6 +229,12 @@ int shim_udp_enable_ecn(int socket, bool ipv6) {
 
 int shim_udp_enable_errors(int socket, bool ipv6) {
     return ipv6 ? enable(socket, IPPROTO_IPV6, IPV6_RECVERR) : enable(socket, IPPROTO_IP, IP_RECVERR);
+}
+
+int shim_udp_refuse_fragments(int socket, bool ipv6, bool refuse) {
+    const int value = refuse ? IP_PMTUDISC_DO : IP_PMTUDISC_WANT;  // those of IPv6 are the same numbers
+    return result(ipv6 ? setsockopt(socket, IPPROTO_IPV6, IPV6_MTU_DISCOVER, &value, sizeof value)
+                       : setsockopt(socket, IPPROTO_IP, IP_MTU_DISCOVER, &value, sizeof value));
 }
 
 int shim_udp_probe_groups(int socket) {

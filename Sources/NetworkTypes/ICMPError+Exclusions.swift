@@ -12,6 +12,12 @@ extension ICMPError {
         return unsafe header.source.isIPv6 ? isAllowedIPv6(packet, header) : isAllowedIPv4(packet, header)
     }
 
+    /// Whether routers on the way may fragment a packet: an IPv4 one without DF (RFC 791, section 3.1).
+    package static func mayBeFragmented(_ packet: UnsafeRawPointer) -> Bool {
+        guard unsafe packet.load(as: UInt8.self) >> 4 == 4 else { return false }
+        return unsafe packet.load(fromByteOffset: 6, as: UInt8.self) & 0x40 == 0
+    }
+
     private static func isAllowedIPv4(_ packet: UnsafeRawPointer, _ header: IPHeader) -> Bool {
         let fragment = UInt16(bigEndian: unsafe packet.loadUnaligned(fromByteOffset: 6, as: UInt16.self))
         guard fragment & 0x1fff == 0 else { return false }

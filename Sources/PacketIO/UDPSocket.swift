@@ -28,10 +28,15 @@ package final class UDPSocket {
         package let destination: Endpoint?
         /// An errno: ECONNREFUSED, EHOSTUNREACH, ENETUNREACH, EMSGSIZE and others.
         package let code: Int32
+        /// With EMSGSIZE: the longest packet, IP header included, that passes, where that was said.
+        ///
+        /// It holds for the whole host; the port isn't always known, and 0 then.
+        package let mtu: Int?
 
-        package init(destination: Endpoint?, code: Int32) {
+        package init(destination: Endpoint?, code: Int32, mtu: Int? = nil) {
             self.destination = destination
             self.code = code
+            self.mtu = mtu
         }
     }
 
@@ -40,6 +45,8 @@ package final class UDPSocket {
         package var unsent: UInt64 = 0
         /// Groups that had to be sent as single datagrams.
         package var ungrouped: UInt64 = 0
+        /// Groups and datagrams that were too long for their path, and sent in fragments.
+        package var fragmented: UInt64 = 0
 
         package init() {}
     }
@@ -50,8 +57,14 @@ package final class UDPSocket {
     package internal(set) var abilities: Abilities
     package internal(set) var counters = Counters()
     let calls: UDPCalls
-    /// The latest group that was too long for its path, so that the next isn't tried in vain.
+    /// The latest group or datagram that was too long for its path, so that the next isn't tried in vain.
     var tooLong: TooLong?
+    /// Whether the kernel refuses datagrams too long for their path (the rule), so that it is known, or cuts them itself.
+    private(set) var refusesFragments = false
+    /// Whether what the kernel refused so is sent in fragments then.
+    private(set) var mayFragment = true
+    /// Whether what is being sent may go in fragments.
+    var isFragmenting = false
     /// Told, and not yet taken, at most `errorLimit`.
     private var pathErrors: [PathError] = []
     private static let errorLimit = 16
@@ -61,8 +74,16 @@ package final class UDPSocket {
     struct TooLong {
         let destination: SocketAddress
         let segment: UInt32
-        /// Groups sent singly because of it; after some, a group is tried again, for the path may have changed.
-        var uses: Int
+        /// Whether its datagrams pass all the same, only not as a group.
+        let passesSingly: Bool
+        /// What was treated so because of it; after some, it is tried again, for the path may have changed.
+        var uses = 0
+
+        init(_ group: shim_udp_group, passesSingly: Bool) {
+            destination = unsafe group.destination
+            segment = unsafe group.segment
+            self.passesSingly = passesSingly
+        }
     }
 
     /// Takes a socket that is bound, and marked where it has to be.
@@ -84,18 +105,13 @@ package final class UDPSocket {
         // Without these two there are no congestion marks and no word of closed ports: nothing to stop for.
         _ = shim_udp_enable_ecn(raw, isIPv6)
         _ = shim_udp_enable_errors(raw, isIPv6)
+        refusesFragments = shim_udp_refuse_fragments(raw, isIPv6, true) == 0
     }
 
-    /// Whether datagrams that are too long for the path leave in fragments, which is the kernel's own habit.
+    /// Whether datagrams that are too long for the path, as far as that is known, leave in fragments, as they do at first.
     ///
-    /// Where not, they carry "don't fragment", and sending one that is longer than the path is known to carry fails with
-    /// EMSGSIZE (ip(7), `IP_MTU_DISCOVER`). A kernel that refuses keeps its habit.
-    package func setFragmentation(allowed: Bool) {
-        let (level, option) = isIPv6 ? (Int32(IPPROTO_IPV6), IPV6_MTU_DISCOVER) : (Int32(IPPROTO_IP), IP_MTU_DISCOVER)
-        // IPv6's have the same numbers (linux/in6.h).
-        var value = allowed ? IP_PMTUDISC_WANT : IP_PMTUDISC_DO
-        _ = unsafe setsockopt(descriptor.raw, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
-    }
+    /// Where not, they are dropped and counted. A kernel that doesn't refuse them (ip(7), `IP_MTU_DISCOVER`) cuts them.
+    package func setFragmentation(allowed: Bool) { mayFragment = allowed }
 
     /// Receives what is there, without waiting.
     ///
@@ -127,7 +143,7 @@ package final class UDPSocket {
         for _ in 0..<128 {
             let result = unsafe shim_udp_next_error(descriptor.raw, &error)
             if result < 0 { break }
-            if result > 0 { note(error.code, error.destination) }
+            if result > 0 { note(error.code, error.destination, mtu: error.mtu > 0 ? Int(error.mtu) : nil) }
         }
         _ = shim_socket_error(descriptor.raw)
     }
@@ -139,8 +155,11 @@ package final class UDPSocket {
         return pathErrors
     }
 
-    func note(_ code: Int32, _ destination: SocketAddress) {
-        let error = PathError(destination: destination.endpoint, code: code)
+    /// Forgets what was found out about paths: they have changed.
+    package func forgetPaths() { tooLong = nil }
+
+    func note(_ code: Int32, _ destination: SocketAddress, mtu: Int? = nil) {
+        let error = PathError(destination: destination.endpoint, code: code, mtu: mtu)
         guard pathErrors.count < UDPSocket.errorLimit, !pathErrors.contains(error) else { return }
         pathErrors.append(error)
     }

@@ -77,6 +77,7 @@ package actor WireGuardTunnel: TunnelProvider {
         guard case .running(let tunnel) = phase else { return }
         if let network = change.network { tunnel.driver.memory.enter(network) }
         let isLost = change.available == false
+        if !isLost { tunnel.loop.post(.forgetPaths) }
         tunnel.driver.networkChanged(isLost ? .lost : change.moved == false ? .elsewhere : .moved)
     }
 

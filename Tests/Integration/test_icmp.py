@@ -1,9 +1,11 @@
 """What a program is told at once of what the tunnel can't deliver."""
 
 import errno
+import hashlib
 import re
 import select
 import socket
+import threading
 import time
 import unittest
 
@@ -13,17 +15,11 @@ IP_RECVERR, IPV6_RECVERR = 11, 25
 
 
 def errors_seen(namespace):
-    """How many ICMP destination-unreachable messages of each family have come in."""
-    found = []
-    for file, name in (("snmp", "IcmpMsg: .*\nIcmpMsg: .*"), ("snmp6", r"Icmp6InDestUnreachs\s+(\d+)")):
-        text = namespace.exec("cat", f"/proc/net/{file}").stdout
-        if file == "snmp6":
-            found.append(int(re.search(name, text).group(1)))
-            continue
-        match = re.search(name, text)
-        names, values = (line.split() for line in match.group(0).splitlines()) if match else ([], [])
-        found.append(int(dict(zip(names, values)).get("InType3", 0)))
-    return found
+    """How many ICMP messages of either family have come in that said that a destination is unreachable."""
+    lines = [line.split() for line in namespace.exec("cat", "/proc/net/snmp").stdout.splitlines()]
+    v4 = dict(zip(*(line for line in lines if line[0] == "Icmp:")))["InDestUnreachs"]
+    v6 = dict(line.split() for line in namespace.exec("cat", "/proc/net/snmp6").stdout.splitlines())["Icmp6InDestUnreachs"]
+    return int(v4) + int(v6)
 
 
 class Rig(unittest.TestCase):
@@ -117,8 +113,6 @@ class ICMP(Rig):
 
 
 class Flood(Rig):
-    """In a rig of its own: it takes the answers away from whoever comes next."""
-
     def test_a_flood_gets_few_answers(self):
         def flood():
             for address in ("10.20.0.9", "fd20::9"):
@@ -128,10 +122,124 @@ class Flood(Rig):
         begin, before = time.monotonic(), errors_seen(self.a)
         self.a.inside(flood)
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)  # They are behind it in the queue.
-        answers = sum(errors_seen(self.a)) - sum(before)
+        answers = errors_seen(self.a) - before
         took = time.monotonic() - begin
         print(f"{answers} answers to 10000 packets in {took:.1f} s")
         self.assertTrue(1 <= answers <= 50 + 10 * took + 1, answers)
+
+
+class TooBig(unittest.TestCase):
+    """C058, C062: the tunnel takes 1420 bytes, as the configuration says, and the path between the peers 1280."""
+
+    def setUp(self):
+        self.lab = Lab("big")
+        self.addCleanup(self.lab.close)
+
+    def router(self):
+        """Two ends that are joined by a router, whose second link takes 1280 bytes."""
+        a, r, b = (self.lab.namespace(name) for name in "arb")
+        self.lab.veth(a, r)
+        self.lab.veth(b, r, network4="10.98.0.0/24", network6="fd98::/64", mtu=1280, names=("eth0", "eth1"))
+        for key in ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"):
+            r.sysctl(key, 1)
+        for end, net in ((a, 99), (b, 98)):
+            end.ip("route", "add", "default", "via", f"10.{net}.0.2")
+            end.ip("-6", "route", "add", "default", "via", f"fd{net}::2")
+        return a, b
+
+    def tunnels(self, a, b, endpoint="10.99.0.2", mtu=1420):
+        """A tunneld at each end, as `big0` and `big1`; the one on `a` calls."""
+        keys = genkey(), genkey()
+        for end in (1, 0):
+            daemon = self.lab.tunneld((a, b)[end], name=f"d{end}")
+            peer = {"PublicKey": pubkey(keys[1 - end]), "AllowedIPs": f"10.20.0.{2 - end}/32, fd20::{2 - end}/128"}
+            if end == 0:
+                peer["Endpoint"] = f"[{endpoint}]:51820" if ":" in endpoint else f"{endpoint}:51820"
+            six = [f"fd20::{end + 1}/64"] if mtu >= 1280 else []
+            daemon.import_text(f"big{end}", conf(
+                keys[end], [f"10.20.0.{end + 1}/24", *six], [peer], port=51820, MTU=mtu))
+            daemon.ctl("up", f"big{end}")
+        self.assertEqual(ping(a, "10.20.0.2"), 3)
+
+    def says(self, a, passing4):
+        """Pings that may not be fragmented: the first may be lost on its way, then it is told what fits, and that passes."""
+        for address, head, passing in (("10.20.0.2", 28, passing4), ("fd20::2", 48, 1280)):
+            def probe(length, count=4, address=address, head=head):
+                return a.exec("ping", "-n", "-M", "do", "-c", count, "-i", "0.3", "-W", "2", "-s", length - head, address,
+                              check=False).stdout
+            text = probe(1420)
+            told = "Frag needed and DF set" if head == 28 else "Packet too big"
+            # From the address that the packet was for; from then on the machine's own stack knows.
+            self.assertRegex(text, rf"From {address} icmp_seq=\d {told}:? \(?mtu ?= ?{passing}\)?", text)
+            self.assertIn(" 0% packet loss", probe(passing, 2), text)
+
+    def test_a_link_of_our_own_that_takes_less(self):
+        a, b = self.lab.pair(mtu=1280)
+        self.tunnels(a, b)
+        self.says(a, 1220)
+
+    def test_a_router_that_takes_less(self):
+        a, b = self.router()
+        self.tunnels(a, b, endpoint="10.98.0.1")
+        self.says(a, 1220)
+
+    def test_a_router_that_takes_less_over_ipv6(self):
+        a, b = self.router()
+        self.tunnels(a, b, endpoint="fd98::1")
+        self.says(a, 1200)
+
+    def test_what_may_be_fragmented_passes(self):
+        a, b = self.lab.pair(mtu=1280)
+        self.tunnels(a, b)
+        text = a.exec("ping", "-n", "-M", "dont", "-c", "3", "-i", "0.3", "-s", "1392", "10.20.0.2", check=False).stdout
+        self.assertIn(" 0% packet loss", text)
+
+    def test_a_transfer_is_as_fast_as_through_a_tunnel_that_fits(self):
+        """C058: 50 MB over a path that takes less than the tunnel: over half the rate of one that fits, and no error storm."""
+        rates = {}
+        for mtu in (1220, 1420):
+            a, b = self.lab.pair(mtu=1280)
+            self.tunnels(a, b, mtu=mtu)
+            before = fragments(a) + fragments(b)
+            rates[mtu] = [transfer(a, b, "10.20.0.2", 50), transfer(b, a, "10.20.0.1", 50)]
+            made = fragments(a) + fragments(b) - before
+            print(f"MTU {mtu}: {rates[mtu][0]:.0f} and {rates[mtu][1]:.0f} MB/s, {made} fragments")
+            # Of some 80,000 datagrams.
+            self.assertLess(made, 2000)
+        for fitting, other in zip(*rates.values()):
+            self.assertGreater(other, fitting / 2)
+
+
+def fragments(namespace):
+    """How many IPv4 fragments were made there."""
+    lines = [line.split() for line in namespace.exec("cat", "/proc/net/snmp").stdout.splitlines() if line.startswith("Ip:")]
+    return int(dict(zip(*lines))["FragCreates"])
+
+
+def transfer(a, b, address, megabytes):
+    """Sends so much from `a` to `b` by TCP: MB/s."""
+    chunk = bytes(range(256)) * 4096
+    listener = b.inside(lambda: socket.create_server((address, 5201)))
+
+    def send():
+        with socket.create_connection((address, 5201), timeout=60) as sender:
+            for _ in range(megabytes):
+                sender.sendall(chunk)
+
+    with listener:
+        listener.settimeout(60)
+        thread = threading.Thread(target=lambda: a.inside(send))
+        begin = time.monotonic()
+        thread.start()
+        connection, _ = listener.accept()
+        with connection:
+            connection.settimeout(60)
+            digest = hashlib.sha256()
+            while data := connection.recv(1 << 20):
+                digest.update(data)
+        thread.join()
+    assert digest.digest() == hashlib.sha256(chunk * megabytes).digest()
+    return megabytes / (time.monotonic() - begin)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ import TestSupport
             send(messages, to: to.endpoint, over: from, from)
             #expect(receive(on: to, count: count).map(\.bytes) == messages)
         }
-        #expect(from.counters == UDPSocket.Counters())
+        // With an IPv6 header around it, the longest is longer than what the loopback takes.
+        #expect(from.counters.unsent == 0 && from.counters.ungrouped == 0)
     }
 
     @Test func `a train is told with the size of its datagrams`() throws {
@@ -68,6 +69,75 @@ import TestSupport
         #expect(receive(on: to, count: 200).map(\.bytes) == messages)
         #expect(from.abilities.contains(.groups) && from.counters.unsent == 0 && from.counters.ungrouped == 4)
         #expect(tries.load(ordering: .relaxed) == 1)
+    }
+
+    /// C058: nothing is lost on a path that takes less than the tunnel expects, and it is known at once how much that is.
+    @Test(arguments: [false, true], [1, 130])
+    func `what is too long for its path goes in fragments, and the MTU is told`(isIPv6: Bool, count: Int) throws {
+        try onOwnThread {
+            try OwnThread.unshareNetwork()
+            try OwnThread.run("ip link set lo mtu 1280 up")
+            let (from, to) = (try makeSocket(isIPv6), try makeSocket(isIPv6))
+            let longest = isIPv6 ? 1232 : 1252
+            let short = (0..<count).map { [UInt8](repeating: UInt8($0 & 0xff), count: longest) }
+            send(short, to: to.endpoint, over: from, from)
+            #expect(receive(on: to, count: count).map(\.bytes) == short)
+            #expect(from.counters == UDPSocket.Counters() && from.takeErrors().isEmpty)
+
+            let long = (0..<count).map { [UInt8](repeating: UInt8($0 & 0xff), count: longest + 1) }
+            let groups = count == 1 ? 1 : 3
+            for _ in 0..<2 {
+                send(long, to: to.endpoint, over: from, from)
+                #expect(receive(on: to, count: count).map(\.bytes) == long)
+            }
+            #expect(from.counters.unsent == 0 && from.counters.fragmented == 2 * groups)
+            let host: IPAddress = isIPv6 ? .v6(.loopback) : .v4(.loopback)
+            let told = from.takeErrors()
+            #expect(told.map(\.code) == [EMSGSIZE] && told.map(\.mtu) == [1280])
+            #expect(told.first?.destination?.address == host)
+            // Asked again once the path is said to have changed.
+            from.forgetPaths()
+            send(long, to: to.endpoint, over: from, from)
+            #expect(receive(on: to, count: count).count == count && from.takeErrors().map(\.mtu) == [1280])
+        }
+    }
+
+    /// C062: a tunnel whose MTU follows the path never relies on fragments.
+    @Test(arguments: [false, true], [1, 130])
+    func `where fragments aren't wanted, what is too long is dropped, without a try each`(isIPv6: Bool, count: Int)
+        throws
+    {
+        try onOwnThread {
+            try OwnThread.unshareNetwork()
+            try OwnThread.run("ip link set lo mtu 1280 up")
+            let (from, to) = (try makeSocket(isIPv6), try makeSocket(isIPv6))
+            from.setFragmentation(allowed: false)
+            let longest = isIPv6 ? 1232 : 1252
+            let short = (0..<count).map { [UInt8](repeating: UInt8($0 & 0xff), count: longest) }
+            let long = (0..<count).map { [UInt8](repeating: UInt8($0 & 0xff), count: longest + 1) }
+            for _ in 0..<2 {
+                send(long, to: to.endpoint, over: from, from)
+                send(short, to: to.endpoint, over: from, from)
+                #expect(receive(on: to, count: count).map(\.bytes) == short)
+            }
+            #expect(from.counters.unsent == 2 * count && from.counters.fragmented == 0)
+            #expect(from.abilities.contains(.groups))
+            #expect(from.takeErrors().map(\.mtu) == [1280])
+        }
+    }
+
+    /// C058: Linux before 6.14 says "invalid argument" of a group that is too long for its path.
+    @Test func `a group that is called invalid for its length costs no batches`() throws {
+        try onOwnThread {
+            try OwnThread.unshareNetwork()
+            try OwnThread.run("ip link set lo mtu 1280 up")
+            let (from, to) = (try makeSocket(calls: unsafe UDPCalls(send: refuseGroups(EINVAL))), try makeSocket())
+            let long = (0..<130).map { [UInt8](repeating: UInt8($0 & 0xff), count: 1253) }
+            send(long, to: to.endpoint, over: from, nil)
+            #expect(receive(on: to, count: 130).map(\.bytes) == long)
+            #expect(from.abilities.contains(.groups) && from.counters.unsent == 0)
+            #expect(from.takeErrors().map(\.mtu) == [1280])
+        }
     }
 
     /// C067: very old kernels, and filters on system calls.

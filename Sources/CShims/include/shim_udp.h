@@ -47,6 +47,8 @@ struct shim_udp_train {
 struct shim_udp_error {
     /// errno: ECONNREFUSED, EHOSTUNREACH, EMSGSIZE, …
     int code;
+    /// With EMSGSIZE: the longest packet, IP header included, that passes; 0 where that isn't known.
+    uint32_t mtu;
     /// Where the datagram was sent to; family 0 where it isn't known.
     struct shim_endpoint destination;
 };
@@ -82,6 +84,10 @@ int shim_udp_enable_ecn(int socket, bool ipv6);
 
 /// Asks for ICMP errors of datagrams sent earlier. 0 or -errno.
 int shim_udp_enable_errors(int socket, bool ipv6);
+
+/// Sets what becomes of a datagram that is too long for its path, as far as that is known: true: it is refused with EMSGSIZE,
+/// and the MTU stands in the error queue; false: it is sent in fragments. Others aren't fragmented by anybody. 0 or -errno.
+int shim_udp_refuse_fragments(int socket, bool ipv6, bool refuse);
 
 /// 0 where the kernel knows UDP_SEGMENT, else -errno.
 int shim_udp_probe_groups(int socket);

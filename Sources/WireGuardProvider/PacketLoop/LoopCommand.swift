@@ -31,9 +31,11 @@ package enum LoopCommand: Sendable {
     case dropStaged(PeerIdentifier)
     /// The tunnel's MTU: padding never goes beyond it.
     case setMTU(Int)
-    /// Whether outer packets that are too long for the path leave in fragments; else they are refused and told of by
-    /// `LoopNotice.pathError` with EMSGSIZE.
+    /// Whether outer packets that are too long for the path leave in fragments; else they are dropped. Either way the path is
+    /// told of by `LoopNotice.pathError` with EMSGSIZE, and senders of what may not be divided are told what fits.
     case setFragmentation(allowed: Bool)
+    /// Forgets what was found out about the paths to the peers: the network has changed.
+    case forgetPaths
     /// Replaces the outer sockets.
     ///
     /// Where one can't be used, `LoopNotice.socketFailed` tells why, and it is done without.

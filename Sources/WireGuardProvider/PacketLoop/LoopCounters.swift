@@ -20,6 +20,8 @@ package struct LoopCounters: Sendable, Equatable {
     package internal(set) var noPeer: UInt64 = 0
     /// Packets to a peer whose address isn't known.
     package internal(set) var noEndpoint: UInt64 = 0
+    /// Packets too long to pass whole to their peer, which may not be fragmented.
+    package internal(set) var tooBig: UInt64 = 0
     /// Packets that waited in vain for a session.
     package internal(set) var stagedDropped: UInt64 = 0
     /// Our own datagrams that were routed into the tunnel.

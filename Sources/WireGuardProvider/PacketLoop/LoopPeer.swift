@@ -7,7 +7,9 @@ final class LoopPeer {
     let identifier: PeerIdentifier
     let watch: PeerWatch
     /// Where its datagrams go to; `none` until that is known.
-    var address = SocketAddress.none
+    private(set) var address = SocketAddress.none
+    /// What the path there takes.
+    var path = PathLimit()
     var slots = KeyPairSlots<LoopKeyPair>()
     var staged = StagedPackets()
     var sample = TrafficSample()
@@ -26,6 +28,13 @@ final class LoopPeer {
         self.watch = watch
         sample = watch.sample
         if let endpoint { address = SocketAddress(endpoint) }
+    }
+
+    /// Sends its datagrams elsewhere from now on.
+    func move(to address: SocketAddress) {
+        guard !self.address.equals(address) else { return }
+        self.address = address
+        path = PathLimit()
     }
 
     /// Enters the batch's traffic into the sample.

@@ -13,7 +13,7 @@ extension PacketLoopEngine {
         case .removePeer(let identifier):
             if let peer = peers.removeValue(forKey: identifier) { wipeSessions(of: peer) }
         case .setEndpoint(let identifier, let endpoint):
-            peers[identifier]?.address = endpoint.map { SocketAddress($0) } ?? .none
+            peers[identifier]?.move(to: endpoint.map { SocketAddress($0) } ?? .none)
         case .setAllowedIPs(let table):
             allowedIPs = table
         case .install(let identifier, let keys):
@@ -33,12 +33,17 @@ extension PacketLoopEngine {
             peer.handshakeAsked = nil
             touch(peer)
         case .setMTU(let mtu):
+            // Raised because the paths are said to take more.
+            if mtu > self.mtu { forgetPaths() }
             self.mtu = mtu
         case .setFragmentation(let isAllowed):
             mayFragment = isAllowed
             v4?.setFragmentation(allowed: isAllowed)
             v6?.setFragmentation(allowed: isAllowed)
+        case .forgetPaths:
+            forgetPaths()
         case .setSockets(let v4, let v6):
+            forgetPaths()
             self.v4 = exchange(self.v4, for: v4, Token.v4, epoll)
             self.v6 = exchange(self.v6, for: v6, Token.v6, epoll)
         case .answer(let done):

@@ -130,7 +130,7 @@ extension PacketLoopEngine {
     private func prove(_ pair: LoopKeyPair, _ peer: LoopPeer, _ source: SocketAddress) {
         touch(peer)
         if !peer.address.equals(source) {
-            peer.address = source
+            peer.move(to: source)
             if let endpoint = source.endpoint { notices.add(.roamed(peer.identifier, endpoint)) }
         }
         if peer.slots.next === pair {

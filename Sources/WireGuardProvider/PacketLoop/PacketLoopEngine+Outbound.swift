@@ -65,19 +65,14 @@ extension PacketLoopEngine {
             counters.malformed &+= 1
             return
         }
+        if segmenter.nextLength > min(mtu, peer.path.longest),
+            unsafe !mayGoOn(packet, header, segmenter, for: peer)
+        {
+            counters.tooBig &+= 1
+            return
+        }
         seal(segmenter, with: pair, for: peer, ecn: CongestionMark.encapsulate(header.ecn))
         if pair.isRekeyDueOnSend(now: now) { wantHandshake(peer) }
-    }
-
-    /// Tells the sender of a packet that there is no way to its destination.
-    private func refuse(_ packet: UnsafeMutableRawPointer, _ length: Int, _ header: IPHeader, _ work: VirtioHeader) {
-        unsafe refusals.refuse(
-            packet,
-            header,
-            .unreachable,
-            now: now,
-            Segmenter.cutting(packet, length: length, header: work)
-        )
     }
 
     /// Whether a packet is one of our own datagrams, which the machine's routing sent into the tunnel (C040).
@@ -114,6 +109,7 @@ extension PacketLoopEngine {
         let sealer = pair.sealer
         let remoteIndex = pair.keys.remoteIndex
         let address = peer.address
+        let mtu = min(mtu, peer.path.longest)
         touch(peer)
         while segments.nextLength > 0 {
             let length = segments.nextLength
@@ -169,8 +165,4 @@ extension PacketLoopEngine {
     }
 
     private var unsent: UInt64 { (v4?.counters.unsent ?? 0) &+ (v6?.counters.unsent ?? 0) }
-
-    func reportErrors(_ socket: UDPSocket?) {
-        for error in socket?.takeErrors() ?? [] { notices.add(.pathError(error.destination, code: error.code)) }
-    }
 }

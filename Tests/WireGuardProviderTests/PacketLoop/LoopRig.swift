@@ -22,8 +22,15 @@ final class LoopRig: Sendable {
     private let notices: NoticeLog
     private let hasHeader: Bool
 
-    /// - Parameter peer: what the peer's addresses end in: 10.0.0.`peer` and fd00::`peer`.
-    init(peer: UInt8 = 2, mtu: Int = 1420, hasHeader: Bool = true) async throws {
+    /// - Parameters:
+    ///   - peer: what the peer's addresses end in: 10.0.0.`peer` and fd00::`peer`.
+    ///   - sockets: those of IPv4 and IPv6, where they are not to be on this machine's own loopback.
+    init(
+        peer: UInt8 = 2,
+        mtu: Int = 1420,
+        hasHeader: Bool = true,
+        sockets: (SharedDescriptor, SharedDescriptor)? = nil
+    ) async throws {
         let (inside, outside) = try packetPair()
         self.outside = outside
         self.hasHeader = hasHeader
@@ -33,7 +40,7 @@ final class LoopRig: Sendable {
             headerLength: hasHeader ? VirtioHeader.size : 0,
             offloads: hasHeader ? [.checksum, .tcp, .udp] : []
         )
-        let (first, second) = (try loopbackSocket(), try loopbackSocket(isIPv6: true))
+        let (first, second) = try sockets ?? (loopbackSocket(), loopbackSocket(isIPv6: true))
         let (socket4, socket6) = (try UDPSocket(adopting: first), try UDPSocket(adopting: second))
         v4 = Endpoint(.v4(.loopback), port: socket4.port)
         v6 = Endpoint(.v6(.loopback), port: socket6.port)
