@@ -17,6 +17,8 @@ package struct NetworkEvents: OptionSet, Hashable, Sendable {
     package static let ownLinks = NetworkEvents(rawValue: 8)
     /// A rule, a route or an address of a tunnel's was taken away, by whomever: by us too.
     package static let ownSettings = NetworkEvents(rawValue: 16)
+    /// A Wi-Fi network was joined or left.
+    package static let wireless = NetworkEvents(rawValue: 32)
 
     /// What concerns the tunnels themselves, and can't wait.
     package static let own: NetworkEvents = [.ownLinks, .ownSettings]

@@ -24,6 +24,7 @@ package final class NetworkMonitor: Sendable {
     private let handler: @Sendable (NetworkEvents) -> Void
     private let state: Mutex<State>
     private let source = Mutex<DescriptorSource?>(nil)
+    private let wireless = Mutex<WirelessMonitor?>(nil)
 
     /// A link that comes up does so in several steps, within a few milliseconds.
     private static let gatheringMilliseconds = 200
@@ -59,9 +60,18 @@ package final class NetworkMonitor: Sendable {
         }
         self.source.withLock { $0 = source }
         source.resume()
+        let wireless = WirelessMonitor(on: queue) { @Sendable [weak self] in
+            guard let self else { return }
+            gather(.wireless, in: \.pending, Self.gatheringMilliseconds)
+        }
+        wireless.listen()
+        self.wireless.withLock { $0 = wireless }
     }
 
-    package func cancel() { source.withLock { $0?.cancel() } }
+    package func cancel() {
+        source.withLock { $0?.cancel() }
+        wireless.withLock { $0?.cancel() }
+    }
 
     private func drain() {
         var events: NetworkEvents = []
@@ -76,6 +86,7 @@ package final class NetworkMonitor: Sendable {
             try? readTables()
             events = [.links, .addresses, .routes, .ownLinks, .ownSettings]
         }
+        if events.contains(.links) { wireless.withLock { $0 }?.listen() }
         gather(events.subtracting(.own), in: \.pending, Self.gatheringMilliseconds)
         gather(events.intersection(.own), in: \.pendingOwn, Self.gatheringOwnMilliseconds)
     }
