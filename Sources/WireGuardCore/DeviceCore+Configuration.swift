@@ -124,8 +124,10 @@ extension DeviceCore {
         let mustProbe = isBack || change == .moved
         for identifier in peerIdentifiers {
             guard let peer = peers[identifier] else { continue }
-            if mustProbe { probe(peer, at: moment, &actions) }
-            if peer.pursuit != nil {
+            if mustProbe {
+                probe(peer, at: moment, &actions)
+                peer.pursuit?.hasten(at: moment.now)
+            } else if peer.pursuit != nil {
                 peer.pursuit?.nextAttempt = moment.now
                 peer.pursuit?.gap = Timing.rekeyTimeout
             }

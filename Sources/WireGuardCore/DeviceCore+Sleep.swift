@@ -37,8 +37,7 @@ extension DeviceCore {
     private func hurry(_ peer: PeerState<C>, at moment: Moment) {
         guard peer.pursuit != nil else { return }
         peer.pursuit?.excuse(at: moment.now)
-        peer.pursuit?.nextAttempt = moment.now
-        peer.pursuit?.gap = Timing.rekeyTimeout
+        peer.pursuit?.hasten(at: moment.now)
     }
 
     private mutating func dropExpiredSessions(

@@ -22,6 +22,8 @@ struct Pursuit<C: Cryptography> {
     var nextAttempt: Instant
     /// How long to wait after the next attempt, if nothing wants out by then.
     var gap = Timing.rekeyTimeout
+    /// How long to wait after the next attempts in place of that, the first one first.
+    var hastyGaps: ArraySlice<Interval> = []
     /// What the network said about the last attempt.
     var reported: PeerFailure?
     /// Responses to the last initiation that didn't open.
@@ -43,8 +45,19 @@ struct Pursuit<C: Cryptography> {
         if seriesStart != nil { seriesStart = now }
     }
 
+    /// Makes the next attempt at once, and the ones after it soon: what goes first over a way that has just come is often
+    /// lost, be it that the kernel still waits for a neighbour's answer from when there was none.
+    ///
+    /// Answers may take longer than the first gap: the next is larger.
+    mutating func hasten(at now: Instant) {
+        nextAttempt = now
+        gap = Timing.rekeyTimeout
+        hastyGaps = Timing.hastyGaps[...]
+    }
+
     /// The gap after the attempt that is being made, and the next one doubled up to the limit.
     mutating func takeGap(packetsWait: Bool) -> Interval {
+        if let hasty = hastyGaps.popFirst() { return hasty }
         let own = gap
         gap = min(gap * 2, Timing.maximumGap)
         return packetsWait ? Timing.rekeyTimeout : own

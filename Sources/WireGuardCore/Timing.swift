@@ -10,8 +10,12 @@ package enum Timing {
     package static let rejectAfter = Interval.seconds(180)
     /// REKEY_ATTEMPT_TIME: how long a series of attempts lasts for which packets wait.
     package static let rekeyAttempt = Interval.seconds(90)
-    /// REKEY_TIMEOUT: the least time between two initiations to a peer.
+    /// REKEY_TIMEOUT: the least time between two initiations to a peer, over one way.
     package static let rekeyTimeout = Interval.seconds(5)
+    /// The gaps between the first initiations over a way that has just come; receivers take up to 20 a second from a peer.
+    ///
+    /// Source: tunneld's own.
+    package static let hastyGaps: [Interval] = [.seconds(1), .seconds(2)]
     /// KEEPALIVE_TIMEOUT: a peer that sent data gets at least an empty packet within this time.
     package static let keepalive = Interval.seconds(10)
     /// The most that chance adds to a retry, so that two ends that started at once don't stay in step (section 6.4).

@@ -244,6 +244,23 @@ import WireGuardCore
         #expect(pair.laptop.verdict == .connected)
     }
 
+    @Test(arguments: [(lost: 900, back: 1_000), (lost: 2_000, back: 1_900)])
+    func `what goes first over a way that has come back is often lost, so the next attempts are soon`(
+        _ milliseconds: (lost: Int, back: Int)
+    ) {
+        let pair = Pair()
+        pair.network.run(for: .seconds(1))
+        networkChanged(pair, .lost)
+        pair.network.blocks = { _ in true }
+        // The session is past its limit by then, so that only a handshake brings traffic back.
+        pair.network.run(for: .seconds(200))
+        networkChanged(pair, .elsewhere)
+        pair.network.run(for: .milliseconds(milliseconds.lost))
+        pair.network.blocks = { _ in false }
+        pair.network.run(for: .milliseconds(milliseconds.back))
+        #expect(pair.laptop.verdict == .connected)
+    }
+
     @Test func `bytes are counted as UDP payload, handshakes too`() throws {
         let pair = Pair()
         pair.laptop.send([UInt8](repeating: 1, count: 64))
