@@ -30,7 +30,7 @@ import VarlinkSocket
             hub: bench.hub,
             permission: Permission(allowsAllUsers: false),
             incidents: Self.incidents,
-            network: NetworkObserver { NetworkSnapshot() },
+            network: NetworkObserver(bus: nil) { NetworkSnapshot() },
             log: bench.services().log
         )
     }

@@ -24,7 +24,7 @@ import VarlinkSocket
             hub: bench.hub,
             permission: Permission(allowsAllUsers: false),
             incidents: Incidents(),
-            network: NetworkObserver { NetworkSnapshot() },
+            network: NetworkObserver(bus: nil) { NetworkSnapshot() },
             log: bench.services().log
         )
     }

@@ -31,7 +31,7 @@ import Testing
     @Test func `who follows gets the present network and then each other one`() async throws {
         let network = Pretended()
         network.set("a")
-        let observer = NetworkObserver { network.read() }
+        let observer = NetworkObserver(bus: nil) { network.read() }
         var news = await observer.follow().makeAsyncIterator()
         #expect(await news.next()?.links.map(\.name) == ["a"])
         network.set("a", "b")
@@ -46,7 +46,7 @@ import Testing
 
     @Test func `nothing is read while nobody follows`() async throws {
         let network = Pretended()
-        let observer = NetworkObserver { network.read() }
+        let observer = NetworkObserver(bus: nil) { network.read() }
         for _ in 0..<10 { await observer.changed() }
         #expect(network.state.withLock { $0.readings } == 0)
         _ = try await observer.snapshot()

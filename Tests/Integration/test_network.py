@@ -28,9 +28,17 @@ class Manager(dbus.service.Object):
     def GetDeviceByIpIface(self, name):
         return dbus.ObjectPath("/device/" + name)
 class Device(dbus.service.Object):
+    metered = 3
     @dbus.service.method("org.freedesktop.DBus.Properties", in_signature="ss", out_signature="v")
     def Get(self, interface, name):
-        return dbus.UInt32(3)
+        return dbus.UInt32(self.metered)
+    @dbus.service.signal("org.freedesktop.DBus.Properties", signature="sa{sv}as")
+    def PropertiesChanged(self, interface, changed, invalidated):
+        pass
+    @dbus.service.method("test.Change", in_signature="u")
+    def Set(self, metered):
+        self.metered = metered
+        self.PropertiesChanged("org.freedesktop.NetworkManager.Device", {"Metered": dbus.UInt32(metered)}, [])
 resolved = Resolved(dbus.service.BusName("org.freedesktop.resolve1", bus), "/org/freedesktop/resolve1")
 name = dbus.service.BusName("org.freedesktop.NetworkManager", bus)
 manager = Manager(name, "/org/freedesktop/NetworkManager")
@@ -127,6 +135,38 @@ class Network(unittest.TestCase):
         wait_for("the services", lambda: "ready" in services.log_path.read_text(), 10 * SLACK)
         eth = self.link(self.daemon.json("network"), "eth0")
         self.assertEqual((eth["dnsServers"], eth["metered"]), ([], None))
+
+    def test_what_the_kernel_does_not_tell_is_told_too(self):
+        bus = self.lab.folder / "bus"
+        configuration = self.lab.folder / "bus.conf"
+        configuration.write_text(BUS.format(path=bus))
+        self.a.popen("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
+        wait_for("the bus", bus.exists, 10)
+        script = self.lab.folder / "services.py"
+        script.write_text(SERVICES)
+        environment = {"DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={bus}", "PATH": "/usr/bin:/bin"}
+        index = self.a.ip_json("link", "show", "eth0")[0]["ifindex"]
+        self.daemon.environment.update(environment)
+        self.daemon.terminate()
+        self.daemon.start()
+        watch = self.daemon.popen("network", "--watch", "--json", log="network")
+        lines = lambda: [json.loads(line) for line in watch.log_path.read_text().splitlines() if line.endswith("}")]
+        wait_for("the present network", lines, 10 * SLACK)
+        eth = lambda: self.link(lines()[-1]["network"], "eth0")
+        self.assertEqual((eth()["dnsServers"], eth()["metered"]), ([], None))
+        # A service that comes, one that changes its mind, and a file: rtnetlink is silent in all three.
+        services = self.a.popen("/usr/bin/python3", script, index, env=environment, log="services")
+        wait_for("name servers", lambda: eth()["dnsServers"] == ["192.0.2.53"], 2 * SLACK)
+        wait_for("metered", lambda: eth()["metered"] is True, 2 * SLACK)
+        self.a.exec("gdbus", "call", "--address", f"unix:path={bus}", "--dest", "org.freedesktop.NetworkManager",
+                    "--object-path", "/device/eth0", "--method", "test.Change.Set", "uint32 2")
+        wait_for("not metered", lambda: eth()["metered"] is False, 2 * SLACK)
+        for server in ("192.0.2.99", "192.0.2.98"):
+            self.a.resolv_conf.write_text(f"nameserver {server}\n")
+            wait_for("the file", lambda: lines()[-1]["network"]["dnsServers"] == [server], 2 * SLACK)
+        services.kill()
+        services.wait()
+        wait_for("no service", lambda: (eth()["dnsServers"], eth()["metered"]) == ([], None), 2 * SLACK)
 
     def test_300_links_and_20000_routes(self):
         batch = "".join(f"link add m{i} type veth peer name n{i}\n" for i in range(150))

@@ -306,7 +306,7 @@ package final class Daemon: Sendable {
     private static func observe(_ network: HostNetwork, _ bus: SystemBus) throws(ControlError) -> NetworkObserver {
         do {
             let reader = try network.snapshotReader(bus: bus)
-            return NetworkObserver { try await reader.read() }
+            return NetworkObserver(bus: bus) { try await reader.read() }
         } catch {
             throw ControlError(.networkSettingsFailed, "tunneld can't talk to rtnetlink.", reason: "\(error)")
         }

@@ -7,6 +7,14 @@ package struct MeteredReader: Sendable {
     private static let patience = Interval.milliseconds(500)
     private static let service = "org.freedesktop.NetworkManager"
 
+    /// What is to be heard of it.
+    static let rules = [
+        "type='signal',sender='org.freedesktop.DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',"
+            + "arg0='\(service)'",
+        "type='signal',sender='\(service)',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged',"
+            + "arg0='\(service).Device'",
+    ]
+
     /// - Parameter bus: nil: nobody is asked.
     package init(bus: SystemBus?) { self.bus = bus }
 

@@ -1,6 +1,8 @@
+import Dispatch
 import EventLoop
 import LinuxSystem
 import NetworkTypes
+package import SystemBus
 
 /// Keeps a snapshot of the network up to date for whoever follows it.
 ///
@@ -8,6 +10,9 @@ import NetworkTypes
 /// large the machine's tables are and however often they change.
 package actor NetworkObserver {
     private let read: @Sendable () async throws -> NetworkSnapshot
+    private let bus: SystemBus?
+    /// There while somebody follows.
+    private var watch: SnapshotWatch?
     private var latest: NetworkSnapshot?
     private var followers: [Int: AsyncStream<NetworkSnapshot>.Continuation] = [:]
     private var lastFollower = 0
@@ -15,8 +20,13 @@ package actor NetworkObserver {
     private var isStale = false
     private static let restPerReading = 9
 
-    /// - Parameter read: reads the network as it is.
-    package init(_ read: @escaping @Sendable () async throws -> NetworkSnapshot) { self.read = read }
+    /// - Parameters:
+    ///   - bus: where those who know name servers and metered links announce changes; nil: nobody is listened to.
+    ///   - read: reads the network as it is.
+    package init(bus: SystemBus?, _ read: @escaping @Sendable () async throws -> NetworkSnapshot) {
+        self.bus = bus
+        self.read = read
+    }
 
     /// The network as it is now.
     package func snapshot() async throws -> NetworkSnapshot {
@@ -43,13 +53,23 @@ package actor NetworkObserver {
         )
         continuation.onTermination = { [weak self] _ in Task { await self?.unfollow(number) } }
         followers[number] = continuation
+        if let bus, watch == nil {
+            watch = SnapshotWatch(bus, on: DispatchQueue(label: "network-observer")) { [weak self] in
+                Task { await self?.changed() }
+            }
+        }
         // What was read while nobody followed is out of date.
         latest = nil
         changed()
         return stream
     }
 
-    private func unfollow(_ number: Int) { followers[number] = nil }
+    private func unfollow(_ number: Int) {
+        followers[number] = nil
+        guard followers.isEmpty else { return }
+        watch?.cancel()
+        watch = nil
+    }
 
     private func readWhileStale() async {
         while isStale {
