@@ -6,6 +6,8 @@ import NetworkTypes
 /// A c-ares channel whose sockets carry a mark; for one thread.
 @safe struct ResolverChannel: ~Copyable {
     private let channel: OpaquePointer
+    /// c-ares has a pointer to it.
+    private let sockets: ResolverSockets
 
     /// - Parameter resolvers: instead of what stands in /etc/resolv.conf.
     init(
@@ -15,11 +17,14 @@ import NetworkTypes
         firstTryMilliseconds: Int32
     ) throws(ResolverError) {
         let channel = try unsafe ResolverChannel.open(tries, firstTryMilliseconds, search: resolvers?.searchDomains)
-        // The mark travels in the pointer itself: nothing to keep alive.
-        let mark = unsafe UnsafeMutableRawPointer(bitPattern: UInt(mark))
-        unsafe ares_set_socket_functions(channel, MarkedSockets.functions, mark)
-        if let resolvers {
-            let list = resolvers.servers.map(\.description).joined(separator: ",")
+        let sockets = ResolverSockets(mark: mark, servers: resolvers?.servers ?? [])
+        unsafe ares_set_socket_functions(
+            channel,
+            ResolverSockets.functions,
+            Unmanaged.passUnretained(sockets).toOpaque()
+        )
+        if resolvers != nil {
+            let list = sockets.namedServers.map(\.description).joined(separator: ",")
             let status = unsafe ares_set_servers_ports_csv(channel, list)
             guard status == ARES_SUCCESS else {
                 unsafe ares_destroy(channel)
@@ -27,6 +32,7 @@ import NetworkTypes
             }
         }
         unsafe self.channel = unsafe channel
+        self.sockets = sockets
     }
 
     deinit { unsafe ares_destroy(channel) }
@@ -121,38 +127,4 @@ import NetworkTypes
         guard let next = unsafe ares_timeout(channel, &most, &time) else { return milliseconds }
         return unsafe min(milliseconds, Int32(clamping: next.pointee.tv_sec * 1000 + next.pointee.tv_usec / 1000 + 1))
     }
-}
-
-/// The socket functions that c-ares is given: close-on-exec from birth, non-blocking and marked before the first packet.
-private enum MarkedSockets {
-    /// c-ares keeps the pointer; it lives as long as the process.
-    nonisolated(unsafe) static let functions: UnsafePointer<ares_socket_functions> = {
-        let place = UnsafeMutablePointer<ares_socket_functions>.allocate(capacity: 1)
-        unsafe place.initialize(
-            to: ares_socket_functions(
-                asocket: { family, type, number, mark in
-                    let flags = Int32(SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
-                    let descriptor = socket(family, type | flags, number)
-                    let mark = UInt32(truncatingIfNeeded: UInt(bitPattern: mark))
-                    guard descriptor >= 0, mark != 0 else { return descriptor }
-                    do throws(SystemError) {
-                        try SocketOption.set(SOL_SOCKET, SO_MARK, Int32(bitPattern: mark), on: descriptor, "SO_MARK")
-                        return descriptor
-                    } catch {
-                        // Without its mark a query would go into the tunnel.
-                        close(descriptor)
-                        errno = error.code
-                        return -1
-                    }
-                },
-                aclose: { descriptor, _ in close(descriptor) },
-                aconnect: { descriptor, name, length, _ in unsafe connect(descriptor, name, length) },
-                arecvfrom: { descriptor, buffer, size, flags, name, length, _ in
-                    unsafe recvfrom(descriptor, buffer, size, flags, name, length)
-                },
-                asendv: { descriptor, parts, count, _ in unsafe writev(descriptor, parts, count) }
-            )
-        )
-        return unsafe UnsafePointer(place)
-    }()
 }

@@ -5,6 +5,7 @@ import signal
 import time
 import unittest
 
+from box import NameServer
 from dns_rig import DNSRig
 from lab import SLACK, wait_for
 
@@ -224,6 +225,17 @@ class Resolved(ResolvedRig):
             self.daemon.wait_status("t1", "connected", 10 * SLACK)
             self.assertNotIn("gateway.test", self.behind[1].asked())
         self.goes_to("www.test", 1)
+
+    def test_a_name_server_that_has_a_link_local_address_alone_is_asked(self):
+        """C057, with the usual router: it announces itself by the address that it has on the link."""
+        self.b.ip("addr", "add", "fe80::53/64", "dev", "eth0", "nodad")
+        router = NameServer(self.lab, self.b, "fe80::53", {"test": "10.99.0.2"})
+        self.a.resolvectl("dns", "eth0", "fe80::53")
+        self.add(self.daemon, 1, dns="10.21.0.2", endpoint="gateway.test")
+        self.up(self.daemon, "t1")
+        self.assertIn("gateway.test", router.asked())
+        self.assertNotIn("gateway.test", self.inet.asked())
+        self.assertEqual(self.daemon.status("t1")["peers"][0]["endpoint"], "10.99.0.2:51821")
 
     def test_a_resolvconf_that_is_resolveds_own_or_broken_is_not_asked(self):
         """C026"""

@@ -108,7 +108,7 @@ enum Resolved {
                     let address = IPAddress(bytes: try server.bytes())
                     let port = try server.uint16()
                     _ = try server.string()
-                    return address.map { (index, Endpoint($0, port: port == 0 ? 53 : port)) }
+                    return address.map { (index, self.server($0, port: port == 0 ? 53 : port, of: index)) }
                 }
             }
         } catch {
@@ -118,11 +118,17 @@ enum Resolved {
                 try answer.structures("iiay") { server throws(BusError) in
                     let index = UInt32(bitPattern: try server.int32())
                     _ = try server.int32()
-                    return IPAddress(bytes: try server.bytes()).map { (index, Endpoint($0, port: 53)) }
+                    return IPAddress(bytes: try server.bytes()).map { (index, self.server($0, port: 53, of: index)) }
                 }
             }
         }
         return all.compactMap(\.self)
+    }
+
+    /// One that has a link-local address has it on its link.
+    private static func server(_ address: IPAddress, port: UInt16, of link: UInt32) -> Endpoint {
+        guard case .v6(let v6) = address, v6.isLinkLocal else { return Endpoint(address, port: port) }
+        return Endpoint(address, port: port, zone: link)
     }
 
     /// All domains that it knows, by link; those of no link have the number 0.

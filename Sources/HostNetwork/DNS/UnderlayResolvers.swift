@@ -56,8 +56,8 @@ extension UnderlayResolvers {
     /// Those of a resolv.conf, but for a tunnel's own; nil where none is left.
     init?(_ lines: ResolvConf, without tunnels: Set<String>) {
         let servers = lines.servers.prefix(ResolvConfState.serverLimit).filter { !tunnels.contains($0) }
-            .compactMap { IPAddress($0) }
+            .compactMap { Endpoint(literal: $0, port: 53) }
         guard !servers.isEmpty else { return nil }
-        self.init(servers: servers.map { Endpoint($0, port: 53) }, searchDomains: lines.searchDomains)
+        self.init(servers: servers, searchDomains: lines.searchDomains)
     }
 }
