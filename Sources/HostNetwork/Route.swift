@@ -52,7 +52,10 @@ package struct Route: Hashable, Sendable, Codable {
     }
 
     package var add: NetlinkRequest {
-        let scope = kind == .unicast && !destination.address.isIPv6 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE
+        // In a table of our own, ahead of the main one, a route of the link's scope would catch what the kernel looks up when
+        // somebody adds a route by its gateway alone: that would lead into the tunnel, and go with it (fib_check_nh).
+        let isOnLink = kind == .unicast && !destination.address.isIPv6 && table == Route.mainTable
+        let scope = isOnLink ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE
         return NetlinkRequest(RTM_NEWROUTE, [.create, .exclusive]) { write(into: &$0, scope: scope) }
     }
 

@@ -118,6 +118,18 @@ class RoutingPolicy(unittest.TestCase):
         self.daemon.ctl("down", "t1")
         self.assertEqual(self.a.snapshot(), before)
 
+    def test_a_route_that_somebody_adds_by_its_gateway_alone_stays_on_its_link(self):
+        for number, settings in enumerate(({}, {"enforceRoutes": "true"}, {"includeAllNetworks": "true"}), start=1):
+            self.tunnel(number, **settings)
+            self.a.ip("route", "replace", "default", "via", "10.99.0.2")
+            self.a.ip("route", "add", "192.0.2.0/24", "via", "10.99.0.2")
+            self.a.ip("-6", "route", "add", "2001:db8:2::/48", "via", "fd99::2")
+            self.daemon.ctl("down", f"t{number}")
+            self.assertIn("default via 10.99.0.2 dev eth0", self.a.ip("route").stdout, settings)
+            self.assertEqual((self.way("192.0.2.1"), self.way("2001:db8:2::1")), ("eth0", "eth0"), settings)
+            self.a.ip("route", "del", "192.0.2.0/24")
+            self.a.ip("-6", "route", "del", "2001:db8:2::/48")
+
     def test_a_split_tunnels_routes_are_enforced_too(self):
         peer = self.tunnel(allowed="203.0.113.0/24", enforceRoutes="true")
         self.a.ip("route", "add", "203.0.113.1/32", "via", "10.99.0.2")
