@@ -91,6 +91,7 @@ class FullTunnel(unittest.TestCase):
         self.assertEqual(self.a.snapshot(), before)
 
     def test_a_host_without_ipv6(self):
+        """C103"""
         self.a.sysctl("net.ipv6.conf.all.disable_ipv6", 1)
         self.a.sysctl("net.ipv6.conf.default.disable_ipv6", 1)
         before = self.a.snapshot()

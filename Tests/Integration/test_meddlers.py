@@ -50,6 +50,7 @@ class Meddlers(unittest.TestCase):
         return sum(text in line for line in self.daemon.process.log_path.read_text().splitlines())
 
     def test_what_is_deleted_is_back_each_time(self):
+        """C042: singly and all at once; nothing stands there twice, and a burst is one line of the log."""
         rule, route = f"rule del pref {RULES[1]}", "route del 10.66.0.0/16"
         every = [*(f"rule del pref {number}" for number in RULES), route, f"route flush table {TABLE}"]
         for _ in range(self.ROUNDS):
@@ -64,6 +65,7 @@ class Meddlers(unittest.TestCase):
         self.assertEqual(self.a.snapshot(), self.before)
 
     def test_ipv6_addresses_and_the_link_itself_are_back(self):
+        """C052"""
         for burst in ([f"addr flush dev {self.name}"], [f"link set {self.name} down"], [f"-6 rule del pref {RULES[1]}"],
                       ["-6 route del fd66::/64"], [f"route flush dev {self.name}", f"-6 route flush dev {self.name}"],
                       [f"addr flush dev {self.name}", f"link set {self.name} down"]):
@@ -87,6 +89,7 @@ class Meddlers(unittest.TestCase):
         self.is_back(1)
 
     def test_a_fight_is_told_and_ended_and_after_quiet_all_is_back(self):
+        """C052: hostility that goes on ends in a reported error."""
         attacker = self.a.popen(
             "sh", "-c", f"while :; do ip rule del pref {RULES[1]} 2>/dev/null; sleep 0.01; done", log="attacker")
         status = self.daemon.wait_status("home", "reasserting", 60 * SLACK)

@@ -1,13 +1,16 @@
 """Hosts on which something can't be changed, is switched off, or is very much."""
 
+import sys
 import threading
 import time
 import unittest
+from pathlib import Path
 
 from lab import SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey
 
 READ_ONLY = ["unshare", "--mount", "sh", "-c",
              'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys && exec "$0" "$@"']
+WITHOUT_IPV6_SOCKETS = [sys.executable, str(Path(__file__).with_name("without_ipv6_sockets.py"))]
 
 
 class OddHosts(unittest.TestCase):
@@ -34,7 +37,7 @@ class OddHosts(unittest.TestCase):
         return peer
 
     def test_settings_of_the_kernel_that_can_not_be_written(self):
-        """With the outer packets told by their port, no setting need be: neither the mark's nor the filter's."""
+        """C044: with the outer packets told by their port, no setting need be: neither the mark's nor the filter's."""
         daemon = self.tunneld(read_only=True)
         for number, (strict, valid_mark) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
             with self.subTest(rp_filter=strict, src_valid_mark=valid_mark):
@@ -51,6 +54,7 @@ class OddHosts(unittest.TestCase):
                 peer.stop()
 
     def test_a_host_where_new_links_have_no_ipv6(self):
+        """C105, C103: the tunnel's link gets IPv6 all the same."""
         self.a.sysctl("net.ipv6.conf.default.disable_ipv6", 1)
         daemon = self.tunneld(read_only=False)
         self.tunnel(daemon)
@@ -59,6 +63,7 @@ class OddHosts(unittest.TestCase):
         self.assertEqual(ping(self.a, "fd20::2"), 3)
 
     def test_one_where_that_can_not_be_changed(self):
+        """C105, C103: it goes on without IPv6, and says why; one that has nothing else fails with that reason."""
         self.a.sysctl("net.ipv6.conf.default.disable_ipv6", 1)
         daemon = self.tunneld(read_only=True)
         self.tunnel(daemon)
@@ -73,7 +78,25 @@ class OddHosts(unittest.TestCase):
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("IPv6 is disabled on the interface", refused.stderr)
 
+    def test_one_that_refuses_ipv6_sockets(self):
+        """C103"""
+        daemon = self.lab.tunneld(self.a, start=False)
+        daemon.prefix = WITHOUT_IPV6_SOCKETS
+        daemon.start()
+        before = self.a.snapshot()
+        self.tunnel(daemon)
+        daemon.ctl("up", "home")
+        status = daemon.status("home")
+        self.assertEqual(status["status"], "connected")
+        self.assertIn("Outer packets use IPv4 only", " ".join(status["notes"]))
+        # Inside there is IPv6 all the same.
+        for address in "198.51.100.1", "fd20::2":
+            self.assertEqual(ping(self.a, address), 3)
+        daemon.ctl("down", "home")
+        self.assertEqual(self.a.snapshot(), before)
+
     def test_ten_thousand_routes(self):
+        """C117"""
         daemon = self.tunneld(read_only=False)
         routes = [f"100.{64 + number // 256}.{number % 256}.0/25" for number in range(10_000)]
         # A line has at most 64 KiB.

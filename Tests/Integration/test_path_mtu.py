@@ -42,6 +42,7 @@ class PathMTU(unittest.TestCase):
         return {i["local"] for i in self.a.ip_json("addr", "show", self.name)[0]["addr_info"]}
 
     def test_it_follows_the_link(self):
+        """C059: and below 1280 there is no IPv6 inside, which is said (C060)."""
         self.pair()
         self.up()
         before = self.daemon.status("home")
@@ -66,6 +67,7 @@ class PathMTU(unittest.TestCase):
         self.becomes(1320)
 
     def test_one_that_is_stated_stays(self):
+        """C059"""
         self.pair(stated=1380)
         self.up()
         self.becomes(1380)
@@ -83,6 +85,7 @@ class PathMTU(unittest.TestCase):
         self.becomes(1440)
 
     def test_paths_of_every_size(self):
+        """C060"""
         for outer, inner in ((576, 516), (1280, 1220), (1300, 1240), (9000, 8940), (65535, 65472)):
             with self.subTest(outer=outer):
                 self.pair(mtu=outer)
@@ -92,6 +95,7 @@ class PathMTU(unittest.TestCase):
                 self.daemon.ctl("down", "home")
 
     def test_stated_ones_of_every_size(self):
+        """C060"""
         for stated in (576, 9000, 65535):
             with self.subTest(stated=stated):
                 six = ["fd20::1/64"] if stated >= 1280 else []

@@ -189,6 +189,7 @@ class RoutingPolicy(unittest.TestCase):
                 return False
 
     def test_local_networks_are_left_out_and_followed(self):
+        """C050: with the option and without, both ways; a second network is added while connected."""
         peer = self.tunnel(includeAllNetworks="true", excludeLocalNetworks="true")
         interface = self.daemon.status("t1")["interface"]
         self.assertTrue(self.through(peer, "198.51.100.1"))

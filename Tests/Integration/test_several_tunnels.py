@@ -1,4 +1,4 @@
-"""Three tunnels at once, full and split, started and stopped in every order: each takes back exactly its own."""
+"""Three tunnels at once, full and split, started and stopped in every order: each takes back exactly its own (C046)."""
 
 import itertools
 import unittest
@@ -6,13 +6,14 @@ import unittest
 from lab import Lab, WireGuardGo, conf, genkey, ping, pubkey
 
 NAMES = ("one", "two", "three")
+FULL, HALVES, SPLIT = "full", "halves", "split"
+ALLOWED = {FULL: "0.0.0.0/0, ::/0", HALVES: "0.0.0.0/1, 128.0.0.0/1, ::/1, 8000::/1"}
 ORDERS = list(itertools.permutations(range(3)))
 PAIRS = list(itertools.product(ORDERS, ORDERS))
 
 
 class Several(unittest.TestCase):
-    """`kinds`: whether each is a full tunnel."""
-    kinds = (True, True, True)
+    kinds = (FULL, FULL, FULL)
 
     def setUp(self):
         self.lab = Lab("sev")
@@ -29,7 +30,7 @@ class Several(unittest.TestCase):
         peer = WireGuardGo(self.lab, self.b, port=51820 + number)
         peer.peer(pubkey(private), f"10.2{number}.0.1/32,fd2{number}::1/128")
         peer.address(f"10.2{number}.0.2/24", f"fd2{number}::2/64")
-        allowed = "0.0.0.0/0, ::/0" if self.kinds[number] else f"10.2{number}.0.0/24, fd2{number}::/64"
+        allowed = ALLOWED.get(self.kinds[number], f"10.2{number}.0.0/24, fd2{number}::/64")
         self.daemon.import_text(name, conf(private, [f"10.2{number}.0.1/24", f"fd2{number}::1/64"], [
             {"PublicKey": peer.public, "AllowedIPs": allowed, "Endpoint": f"10.99.0.2:{51820 + number}"}]))
         return peer
@@ -42,11 +43,11 @@ class Several(unittest.TestCase):
         return int(self.b.exec("cat", path).stdout)
 
     def check(self, running):
-        """Each passes its own traffic, and the full one that was started last has what has no other way."""
+        """Each passes its own traffic, and one of them what has no other way: halves are longer than any default."""
         for number in running:
             self.assertEqual(ping(self.a, f"10.2{number}.0.2", count=1), 1, NAMES[number])
             self.assertEqual(ping(self.a, f"fd2{number}::2", count=1), 1, NAMES[number])
-        full = [number for number in running if self.kinds[number]]
+        full = [number for kind in (FULL, HALVES) for number in running if self.kinds[number] == kind]
         before = [self.received(number) for number in range(3)]
         self.assertEqual(ping(self.a, "198.51.100.1", count=2), 2)
         grown = [self.received(number) - before[number] >= 2 for number in range(3)]
@@ -80,17 +81,24 @@ class Several(unittest.TestCase):
 
 
 class FullAndSplit(Several):
-    kinds = (True, False, True)
+    kinds = (FULL, SPLIT, FULL)
 
     def orders(self):
         return PAIRS[3::12]
 
 
 class Split(Several):
-    kinds = (False, False, False)
+    kinds = (SPLIT, SPLIT, SPLIT)
 
     def orders(self):
         return PAIRS[5::12]
+
+
+class DefaultAndHalves(Several):
+    kinds = (FULL, HALVES, FULL)
+
+    def orders(self):
+        return PAIRS[1::9]
 
 
 if __name__ == "__main__":

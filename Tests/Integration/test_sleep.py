@@ -223,6 +223,7 @@ class Sleep(unittest.TestCase):
         self.assertEqual(self.daemon.status("home")["status"], "connected")
 
     def test_a_path_that_comes_back_15_s_after_the_wake(self):
+        """C074; that keys past their limit go on the wake, by a clock that counts sleep, unit tests show."""
         address = self.tunnel("home")
         echo = Echo(self.a, self.b, address)
         self.addCleanup(echo.close)
