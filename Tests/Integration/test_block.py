@@ -11,6 +11,7 @@ import unittest
 
 from lab import PROGRAMS, SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey, run, wait_for
 from leak import LeakTap, Probes
+from two_paths import FAR4, FAR6, Transfer, TwoPaths
 
 
 class BlockCase(unittest.TestCase):
@@ -120,6 +121,22 @@ class Leaks(BlockCase):
         server6.sendto(b"advertise", ("fd99::1", 546))
         self.assertEqual(client6.recvfrom(100)[0], b"advertise")
         self.assertEqual(tap.strangers(), [])
+
+    def test_root_itself_reaches_the_peers_alone_with_the_mark(self):
+        self.daemon.ctl("up", "home")
+        self.b.ip("addr", "add", "10.99.0.3/24", "dev", "eth0")
+        self.b.ip("addr", "add", "fd99::3/64", "dev", "eth0")
+        tap = self.tap()
+        with self.a.inside(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as four, \
+                self.a.inside(lambda: socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)) as six:
+            for s in four, six:
+                s.setsockopt(socket.SOL_SOCKET, 36, 0x08000000)  # SO_MARK: that of outer packets
+            four.sendto(b"\0", ("10.99.0.2", 51820))
+            for s, address, port in ((four, "10.99.0.2", 51821), (four, "10.99.0.3", 51820), (four, "10.99.0.2", 53),
+                                     (six, "fd99::2", 51820), (six, "fd99::3", 51820)):
+                with self.assertRaises(PermissionError, msg=(address, port)):
+                    s.sendto(b"LEAKroot\0\0\0\1", (address, port))
+        self.assertEqual((tap.probes(), tap.counted()), ({}, 0))
 
     def bound(self, address, broadcast=False):
         s = socket.socket(socket.AF_INET6 if ":" in address[0] else socket.AF_INET, socket.SOCK_DGRAM)
@@ -252,6 +269,8 @@ class Meddling(BlockCase):
                 begin = time.monotonic()
                 wait_for(f"the rules after {' '.join(way)}", lambda: self.ruleset() == listing, 5)
                 slowest = max(slowest, time.monotonic() - begin)
+                # They are counted when they are back.
+                wait_for("the count", lambda: self.block()["restored"] >= number, 5)
                 self.assertEqual(self.block()["restored"], number, way)
             tap.clear()
             time.sleep(0.5)
@@ -262,6 +281,26 @@ class Meddling(BlockCase):
         self.assertIn(f"put back {len(ways) * 2} times", self.daemon.ctl("status", "home").stdout)
         text = self.daemon.process.log_path.read_text()
         self.assertLessEqual(text.count("Others had removed or changed the rules of the block"), 2)
+
+    def test_what_takes_rules_away_brings_new_ones_in_the_same_transaction(self):
+        self.daemon.ctl("up", "home")
+        listing = self.ruleset()
+        monitor = self.a.popen("nft", "monitor", log="monitor")
+        told = monitor.log_path.read_text
+        # It says nothing of itself; from the first that it tells on it hears all.
+        while "hello" not in told():
+            self.a.exec("nft", "add", "table", "inet", "hello")
+            self.a.exec("nft", "delete", "table", "inet", "hello")
+        seen = 0
+        for way in (["insert", "rule", "inet", "tunneld", "output", "accept"], ["flush", "chain", "inet", "tunneld", "input"]):
+            self.a.exec("nft", *way)
+            wait_for("the rules", lambda: self.ruleset() == listing, 5)
+            seen += 1
+            wait_for("its end", lambda: told().count("delete table inet tunneld") >= seen, 5)
+        for transaction in told().split("# new generation")[:-1]:
+            for table in "inet", "netdev":
+                self.assertEqual(f"delete table {table} tunneld" in transaction, f"add table {table} tunneld" in transaction,
+                                 transaction)
 
     def test_a_flush_lets_out_no_more_than_it_takes_to_put_the_rules_back(self):
         self.daemon.ctl("up", "home")
@@ -510,6 +549,23 @@ class WhatPasses(BlockCase):
             wait_for("the new name", lambda: self.daemon.status("home")["interface"] == "other7", 10)
             wait_for("traffic", lambda: ping(self.a, "10.20.0.2", count=1, wait=1), 10)
         self.check_tight(tap, probes)
+
+
+class WhatRoutersSay(unittest.TestCase):
+    def test_that_a_packet_is_too_big_for_the_path_is_heard(self):
+        self.lab = Lab("blr")
+        self.addCleanup(self.lab.close)
+        for endpoint, mtu in ((FAR4, 1240), (f"[{FAR6}]", 1220)):
+            with self.subTest(endpoint=endpoint):
+                rig = TwoPaths(self.lab, endpoint=f"{endpoint}:51820")
+                for namespace, link in ((rig.r, "eth9"), (rig.b, "eth0")):
+                    namespace.ip("link", "set", link, "mtu", "1300")
+                rig.daemon.ctl("set", "home", "includeAllNetworks=true")
+                rig.up()
+                transfer = Transfer(rig.a, rig.b, 5 << 20)
+                wait_for("the path's MTU", lambda: rig.daemon.status("home")["mtu"] == mtu, 2 * SLACK)
+                transfer.check(self)
+                rig.daemon.ctl("down", "home")
 
 
 if __name__ == "__main__":

@@ -288,6 +288,19 @@ exit 0
         self.daemon.ctl("down", "t1")
         self.assertEqual(self.a.read(), before)
 
+    def test_a_crash_before_it_has_answered_is_told_back_too(self):
+        before, text = self.a.read(), self.program.read_text()
+        self.add(self.daemon, 1)
+        self.program.write_text(text.replace("exit 0\n", "[ $1 = -a ] && kill -9 $PPID\nexit 0\n"))
+        self.daemon.popen("up", "t1", log="up")
+        self.daemon.process.wait(timeout=10 * SLACK)
+        self.assertNotEqual(self.a.read(), before)
+        self.program.write_text(text)
+        self.daemon.kill()
+        self.daemon.start()
+        wait_for("what stood there before", lambda: self.a.read() == before, 2 * SLACK)
+        self.assertEqual(list(self.records.glob("tun.*")), [])
+
     def test_the_gateway_is_looked_for_at_the_others_servers(self):
         self.a.ip("route", "add", "default", "via", "10.99.0.2")
         self.add(self.daemon, 1, dns="10.21.0.2", allowed="0.0.0.0/0", endpoint="gateway.test")

@@ -103,6 +103,8 @@ class Newcomers(unittest.TestCase):
         wait_for("the other name", lambda: daemon.status("home")["interface"] == other, 2 * SLACK)
         daemon.wait_status("home", "connected", 2 * SLACK)
         wait_for("the ping", lambda: ping(a, "10.20.0.2") == 3, 2 * SLACK)
+        wait_for("the socket of that name", (WG_SOCKETS / f"{other}.sock").exists, 2 * SLACK)
+        self.assertFalse((WG_SOCKETS / f"{name}.sock").exists())
         daemon.ctl("down", "home")
         self.assertEqual(a.snapshot(), before_up)
         self.assertFalse((WG_SOCKETS / f"{other}.sock").exists())

@@ -1,6 +1,9 @@
 """`tunnelctl repair`: everything of tunneld's is taken back, with tunneld and without, and nothing of running tunnels."""
 
+import fcntl
 import json
+import os
+import struct
 import unittest
 
 from lab import SLACK, Lab, WireGuardGo, conf, genkey, ping, pubkey, wait_for
@@ -60,6 +63,19 @@ class Repair(unittest.TestCase):
         self.assertEqual(denied.returncode != 0 and "as root" in denied.stderr, True, denied.stderr)
         self.daemon.ctl("down", "home")
         self.assertEqual(self.a.snapshot(), self.before)
+
+    def test_an_interface_that_somebody_is_attached_to_stays(self):
+        def attach():
+            device = os.open("/dev/net/tun", os.O_RDWR)
+            fcntl.ioctl(device, 0x400454ca, struct.pack("16sH22x", b"held0", 0x1001))  # TUNSETIFF: IFF_TUN, IFF_NO_PI
+            fcntl.ioctl(device, 0x400454cc, 2000000077)  # TUNSETOWNER
+            return device
+
+        device = self.a.inside(attach)
+        self.addCleanup(os.close, device)
+        self.a.ip("link", "set", "held0", "up")
+        self.assertEqual(self.daemon.json("repair"), {"removed": [], "failed": []})
+        self.assertIn("held0", self.a.ip("link").stdout)
 
     def test_without_tunneld_too(self):
         self.up()

@@ -35,20 +35,33 @@ class Roaming(unittest.TestCase):
         self.check_same_provider(rig)
 
     def test_the_default_route_moves(self):
+        """C070"""
         rig = self.rig()
         self.moved(rig, "another metric", lambda: rig.lead("eth1", 50))
         self.moved(rig, "deletion", lambda: rig.leave("eth1"), lambda: rig.leave("eth1"))
         self.assertEqual(rig.daemon.status("home")["peers"][0]["endpoint"], "10.97.0.2:51820")
 
     def test_the_address_goes(self):
+        """C070"""
         rig = self.rig()
         self.moved(rig, "the address went", lambda: rig.a.ip("addr", "del", "10.99.0.1/24", "dev", "eth0"))
         shown = rig.b.exec("wg", "show", rig.peer.name, "endpoints").stdout.split()[1]
         self.assertTrue(shown.startswith("10.98.0.1:"), shown)
 
     def test_the_link_goes_down_and_another_takes_over(self):
+        """C070"""
         rig = self.rig()
         self.moved(rig, "the link went down", lambda: rig.a.ip("link", "set", "eth0", "down"))
+
+    def test_the_peer_learns_the_new_address_though_nothing_is_sent(self):
+        """C070: what the peer sends by itself finds its way too."""
+        rig = self.rig()
+        called_at = lambda: rig.b.exec("wg", "show", rig.peer.name, "endpoints").stdout.split()[1]
+        self.assertTrue(called_at().startswith("10.99.0.1:"), called_at())
+        rig.leave("eth0")
+        wait_for("the new address", lambda: called_at().startswith("10.98.0.1:"), 3 * SLACK)
+        self.assertEqual(ping(rig.b, "10.20.0.1", count=1), 1)
+        self.check_same_provider(rig)
 
     def lost_and_back(self, rig, seconds, lose, regain, bound=2):
         statuses = Statuses(rig.daemon)
@@ -94,6 +107,7 @@ class Roaming(unittest.TestCase):
                                    lambda: a.ip("link", "set", "eth0", "up"))
 
     def test_a_temporary_address_expires(self):
+        """C072"""
         rig = TwoPaths(self.lab, endpoint=f"[{FAR6}]:51820")
         rig.a.sysctl("net.ipv6.conf.eth0.use_tempaddr", 2)
         rig.a.ip("addr", "add", "fd99::5/64", "dev", "eth0", "mngtmpaddr", "valid_lft", "20", "preferred_lft", "20", "nodad")
