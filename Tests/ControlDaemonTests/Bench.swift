@@ -5,6 +5,7 @@ import Journal
 import Keychain
 import LinuxSystem
 import NetworkTypes
+import Synchronization
 import TestSupport
 import Testing
 
@@ -19,7 +20,8 @@ final class Bench: Sendable {
     let block = FakeBlock()
     let hub = EventHub()
     let incidents = Incidents()
-    let log = Logger(LogOutput(SilentSink()))
+    let logged = RecordingSink()
+    let log: Logger
     let keychain: Keychain
     let store: ConfigurationStore
     let catalogue: ProviderCatalogue
@@ -42,6 +44,7 @@ final class Bench: Sendable {
     init() throws {
         let path = temporary.path
         network = try FakeNetwork()
+        log = Logger(LogOutput(logged))
         directories = DaemonDirectories(state: path + "/s", runtime: path + "/r", configuration: path + "/c")
         for folder in [directories.state, directories.runtime, directories.journal, path + "/programs"] {
             try makeFolder(folder, mode: 0o755)
@@ -196,6 +199,14 @@ struct Witness {
     struct Timeout: Error {}
 }
 
-private struct SilentSink: LogSink {
-    func write(_ entry: LogEntry) -> Bool { true }
+/// Keeps what is logged, and shows it to nobody.
+final class RecordingSink: LogSink {
+    private let entries = Mutex<[LogEntry]>([])
+
+    var messages: [String] { entries.withLock { $0.map(\.message) } }
+
+    func write(_ entry: LogEntry) -> Bool {
+        entries.withLock { $0.append(entry) }
+        return true
+    }
 }

@@ -115,6 +115,12 @@ import Testing
         await keeper.resume([])
         #expect(Set(bench.block.members.keys) == [kept.identifier])
         let record = SessionRecord(session: "s", configuration: kept, nonce: "n", now: .now())
+        var known = BlockPolicy.bare(kept)
+        known.permit(try #require(Endpoint("192.0.2.7:51820")))
+        let running = known
+        bench.block.state.withLock { $0.members = [kept.identifier: running] }
+        await keeper.resume([record])
+        #expect(bench.block.members == [kept.identifier: running], "what look-ups found stays permitted")
         bench.block.state.withLock { $0.members = [:] }
         await keeper.resume([record])
         #expect(bench.block.members[kept.identifier]?.holds == true)

@@ -144,6 +144,11 @@ import Testing
         await tunnel.mend(isFresh: true)
         #expect(await eventually { bench.network.state.withLock { $0.missing.isEmpty } })
         #expect(bench.network.calls.count { $0.hasPrefix("restore") } == 4)
+        // One line for all of it, a moment later.
+        let line = "Put back what was removed from outside: the routing rule 29995."
+        #expect(await eventually { bench.logged.messages.contains(line) })
+        try await Task.sleep(for: .milliseconds(500))
+        #expect(bench.logged.messages.count { $0 == line } == 1)
         await end(tunnel)
     }
 

@@ -156,6 +156,20 @@ struct DeviceDriverTests {
         #expect(device.outside.lookUps.count == 1)
     }
 
+    @Test func `after a sleep the name of a connected peer is looked up anew`() throws {
+        let device = try TestDevice()
+        let peer = try makePeer(device)
+        var settings = DevicePeerSettings(publicKey: peer.publicKey)
+        settings.origin = .name("vpn.example", port: 51820)
+        try device.driver.addPeer(settings)
+        device.driver.start()
+        answer(device, ["10.10.0.2"])
+        try connect(device, peer)
+        #expect(device.outside.lookUps.count == 1)
+        device.driver.wake()
+        #expect(device.outside.lookUps.count == 2)
+    }
+
     @Test func `a name that doesn't resolve is told and asked for again with growing gaps`() throws {
         let device = try TestDevice()
         try device.driver.addPeer(try named("vpn.example"))
