@@ -16,6 +16,15 @@ struct LocalRepair {
     private struct Session: Decodable {
         let network: NetworkJournal
         let wgSocket: FileRecord?
+        let interface: String?
+
+        /// Removes the socket for `wg`, also one that tunneld didn't live to write down.
+        func removeSocket() -> String? {
+            if let wgSocket { return wgSocket.remove() ? wgSocket.path : nil }
+            guard let interface else { return nil }
+            let path = "\(Ownership.wgSocketFolder)/\(interface).sock"
+            return UnixListener.removeStaleFile(at: path) ? path : nil
+        }
     }
 
     /// - Throws: where somebody runs that needs it.
@@ -76,7 +85,7 @@ struct LocalRepair {
                 let report = applier.revert(&journal)
                 reply.removed += report.removed
                 reply.failed += report.failed
-                if let socket = session.wgSocket, socket.remove() { reply.removed.append("socket \(socket.path)") }
+                if let path = session.removeSocket() { reply.removed.append("socket \(path)") }
                 // What couldn't be taken back must still be known.
                 guard report.isComplete else { continue }
             }
@@ -97,6 +106,9 @@ struct LocalRepair {
         // Last, so that nothing leaves the machine while the tunnels' routes go.
         do {
             if try BootBlock.remove() { reply.removed.append("the block (nftables inet tunneld, netdev tunneld)") }
+            // By it the next tunneld would put the block back.
+            let state = runtime + "/block.json"
+            if unsafe access(state, F_OK) == 0 { try AtomicFile.remove(state) }
         } catch {
             reply.failed.append("the block: \(error)")
         }

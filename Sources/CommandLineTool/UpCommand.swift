@@ -19,6 +19,25 @@ struct UpCommand {
     func run() async throws -> ExitCode {
         let view = try await context.findSession()
         if context.invocation.has(.noWait) { return try await startOnly(view) }
+        do {
+            return try await startAndWait(view)
+        } catch let failure as CommandFailure where failure.code == .failed {
+            throw CommandFailure(await tellingBlock(failure.error, view), code: .failed)
+        }
+    }
+
+    /// A failure, with what it leaves in force: who has no network now should learn here why.
+    private func tellingBlock(_ error: ControlError, _ known: SessionView) async -> ControlError {
+        guard let view = try? await present(known), !view.isRunning, let block = view.block, block.held else {
+            return error
+        }
+        var error = error
+        let reason = block.inForce ? "Traffic stays blocked: \(block.reason)" : block.reason
+        error.remedy = [error.remedy, reason, block.remedy].compactMap(\.self).joined(separator: " ")
+        return error
+    }
+
+    private func startAndWait(_ view: SessionView) async throws -> ExitCode {
         let alarms = [timeout] + Self.tellings.filter { $0 < timeout }
         // Monitoring begins before the start, so that no event of it is missed.
         let inputs = try await WaitInputs(context, identifier: view.identifier, alarms: alarms.map { .seconds($0) })

@@ -57,6 +57,7 @@ package struct OuterSockets: Sendable {
     ) throws(OuterSocketError) -> SharedDescriptor {
         let wanted = port
         do throws(SystemError) {
+            try FaultPoint.reach("outer socket")
             let kind = Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
             let descriptor = OwnedDescriptor(
                 adopting: try check("socket(UDP)") { socket(Int32(address.family), kind, Int32(IPPROTO_UDP)) }

@@ -15,6 +15,9 @@ package enum Ownership {
     /// The users that providers run as, one per tunnel; nobody else has them.
     package static let providerUsers: ClosedRange<UInt32> = 2_000_000_000...2_000_065_535
 
+    /// Where the sockets for `wg` are, each named after its interface (https://www.wireguard.com/xplatform/).
+    package static let wgSocketFolder = "/var/run/wireguard"
+
     /// The routing tables that tunnels take theirs from ("tun" and a number).
     package static let tables: ClosedRange<UInt32> = 0x7475_6e00...0x7475_6eff
 

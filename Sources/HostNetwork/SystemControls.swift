@@ -23,6 +23,7 @@ package struct ProcSystemControls: SystemControls {
 
     package func write(_ value: String, to path: String) throws(SystemError) {
         let whole = "\(root)/\(path)"
+        try FaultPoint.reach("sysctl \(path)")
         let descriptor = OwnedDescriptor(
             adopting: try check("open(sysctl)") { unsafe open(whole, O_WRONLY | O_CLOEXEC) }
         )

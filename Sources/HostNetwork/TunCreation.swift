@@ -17,11 +17,13 @@ package enum TunCreation {
         guard !name.isEmpty, !name.utf8.contains(UInt8(ascii: "%")) else {
             throw SystemError(EINVAL, in: "ioctl(TUNSETIFF)")
         }
+        try FaultPoint.reach("tun create")
         let descriptor = try open()
         let raw = descriptor.raw
         // IFF_TUN_EXCL: never take over an interface that somebody else made.
         let flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR | IFF_TUN_EXCL
         try checkShim("ioctl(TUNSETIFF)") { unsafe shim_tun_attach(raw, name, flags) }
+        try FaultPoint.reach("tun owner")
         try checkShim("ioctl(TUNSETOWNER)") { shim_tun_set_owner(raw, owner) }
         try setPersistent(true, on: descriptor)
     }
@@ -30,6 +32,7 @@ package enum TunCreation {
     package static func setPersistent(_ persistent: Bool, on descriptor: borrowing OwnedDescriptor) throws(SystemError)
     {
         let raw = descriptor.raw
+        try FaultPoint.reach("tun persistent \(persistent)")
         try checkShim("ioctl(TUNSETPERSIST)") { shim_tun_set_persistent(raw, persistent) }
     }
 

@@ -33,6 +33,7 @@ package enum AtomicFile {
     ) throws(SystemError) {
         let temporary = path + temporarySuffix
         do throws(SystemError) {
+            try FaultPoint.reach("write \(path)")
             let file = try makeFile(temporary, mode)
             onStep(.made)
             do throws(SystemError) {
@@ -44,6 +45,7 @@ package enum AtomicFile {
             onStep(.written)
             try named("fsync", temporary) { fsync(file.raw) }
             onStep(.synced)
+            try FaultPoint.reach("rename \(path)")
             try named("rename", path) { unsafe rename(temporary, path) }
             onStep(.renamed)
         } catch {
@@ -72,6 +74,7 @@ package enum AtomicFile {
 
     /// Removes the file for good; one that isn't there is no error.
     package static func remove(_ path: String) throws(SystemError) {
+        try FaultPoint.reach("remove \(path)")
         if unsafe unlink(path) != 0, errno != ENOENT { throw SystemError(errno, call: "unlink(\(path))") }
         try syncFolder(of: path)
     }

@@ -56,6 +56,11 @@ package struct ChildProcess: Sendable {
     private static let attempts = 50
 
     private func startOnce() throws(SpawnError) -> ProcessDescriptor {
+        do throws(SystemError) {
+            try FaultPoint.reach("start \(program)")
+        } catch {
+            throw SpawnError(.execute, error.code)
+        }
         let null = unsafe open("/dev/null", O_RDWR | O_CLOEXEC)
         guard null >= 0 else { throw SpawnError(.descriptors, errno) }
         let nullDescriptor = OwnedDescriptor(adopting: null)

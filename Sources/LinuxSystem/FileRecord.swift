@@ -29,6 +29,7 @@ package struct FileRecord: Codable, Equatable, Sendable {
     /// - Returns: whether the file was there, and is gone now.
     @discardableResult
     package func remove() -> Bool {
+        guard (try? FaultPoint.reach("remove \(path)")) != nil else { return false }
         let isRemoved = unsafe isThere && unlink(path) == 0
         if madeFolder, let slash = path.lastIndex(of: "/") { _ = unsafe rmdir(String(path[..<slash])) }
         return isRemoved

@@ -7,6 +7,7 @@ package enum FolderRemoval {
 
     /// A folder that isn't there is no error.
     package static func remove(_ path: String) throws(SystemError) {
+        try FaultPoint.reach("remove folder \(path)")
         let (parent, name) = split(path)
         let raw = unsafe open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0 else {

@@ -15,6 +15,7 @@ package func makeFolders(to path: String, mode: UInt32) throws(SystemError) {
 
 /// Makes a folder, with exactly this mode, or leaves the one that is there, and gives it the mode.
 package func makeFolder(_ path: String, mode: UInt32) throws(SystemError) {
+    try FaultPoint.reach("make folder \(path)")
     if unsafe mkdir(path, mode) != 0 {
         let code = errno
         guard code == EEXIST else { throw SystemError(code, call: "mkdir(\(path))") }

@@ -44,6 +44,7 @@ package final class UnixListener: Sendable {
         do throws(SystemError) {
             let lock = try LockFile.transient(path: address.path + ".lock", patienceMilliseconds: 5000)
             defer { lock.release() }
+            try FaultPoint.reach("listen \(address.path)")
             try Self.removeStaleFile(kind, address)
             let socket = try UnixSocket.make(kind)
             try Self.bind(socket.raw, address, mode)
@@ -74,6 +75,14 @@ package final class UnixListener: Sendable {
     package func removeFile() {
         guard let address, let identity, (try? FileIdentity(of: address)) == identity else { return }
         _ = unsafe unlink(address.path)
+    }
+
+    /// Removes a stream socket's file on which nobody listens any more; any other file stays.
+    ///
+    /// - Returns: whether there was one.
+    package static func removeStaleFile(at path: String) -> Bool {
+        guard let address = try? UnixSocketAddress(path), (try? FileIdentity(of: address)) != nil else { return false }
+        return (try? removeStaleFile(.stream, address)) != nil
     }
 
     private static func removeStaleFile(

@@ -1,4 +1,5 @@
 import CShims
+import LinuxSystem
 import Synchronization
 
 /// A socket to rtnetlink in the network namespace of the thread that makes it.
@@ -14,7 +15,8 @@ package final class RouteSocket: NetlinkSocket {
     }
 
     package func request(_ request: NetlinkRequest) throws(NetlinkError) -> [NetlinkMessage] {
-        try conversation.withLock { (conversation) throws(NetlinkError) in try conversation.request(request) }
+        try request.reachFaultPoint()
+        return try conversation.withLock { (conversation) throws(NetlinkError) in try conversation.request(request) }
     }
 
     package func dump(_ request: NetlinkRequest) throws(NetlinkError) -> [NetlinkMessage] {
@@ -22,6 +24,15 @@ package final class RouteSocket: NetlinkSocket {
     }
 
     package func batch(_ requests: [NetlinkRequest]) throws(NetlinkError) -> [NetlinkError?] {
-        try conversation.withLock { (conversation) throws(NetlinkError) in try conversation.batch(requests) }
+        if FaultPoint.isArmed { return try oneByOne(requests) }
+        return try conversation.withLock { (conversation) throws(NetlinkError) in try conversation.batch(requests) }
+    }
+    private func oneByOne(_ requests: [NetlinkRequest]) throws(NetlinkError) -> [NetlinkError?] {
+        try requests.map { (request) throws(NetlinkError) -> NetlinkError? in
+            do throws(NetlinkError) { try request.reachFaultPoint() } catch { return error }
+            return try conversation.withLock { (conversation) throws(NetlinkError) in
+                try conversation.batch([request]).first ?? nil
+            }
+        }
     }
 }

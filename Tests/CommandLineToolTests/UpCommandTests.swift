@@ -186,6 +186,30 @@ import Testing
         await fake.stop()
     }
 
+    @Test func `a failure that leaves traffic blocked says so, and how to lift that`() async throws {
+        var failed = Samples.down()
+        failed.lastDisconnectError = ControlError(.networkSettingsFailed, "It broke.", remedy: "Mend it.")
+        failed.block = BlockView(
+            inForce: true,
+            since: Samples.before(2),
+            held: true,
+            holders: ["home"],
+            reason: "Nobody stopped it.",
+            remedy: "`tunnelctl down home` lifts it.",
+            restored: 0,
+            lastRestored: nil
+        )
+        let fake = try await fake(Samples.connecting(.providerStarted), failed)
+        let ran = await Ran.tunnelctl("up", "home", socket: fake.socket)
+        #expect(ran.code == .failed)
+        #expect(
+            ran.errors.contains(
+                "do: Mend it. Traffic stays blocked: Nobody stopped it. `tunnelctl down home` lifts it.\n"
+            )
+        )
+        await fake.stop()
+    }
+
     @Test func `after the wait it ends with 3 and leaves the tunnel trying`() async throws {
         let fake = try await fake(Samples.connecting())
         let ran = await Ran.tunnelctl("up", "home", "--timeout", "2.5", socket: fake.socket)

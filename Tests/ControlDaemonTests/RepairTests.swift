@@ -25,4 +25,18 @@ import Testing
         #expect(repaired.removed == ["interface left-1", "session journal \(path)"] && repaired.failed.isEmpty)
         #expect(try services.journal.records().records.isEmpty)
     }
+
+    @Test func `a block that a failure left is lifted, and one that is to stand at any time isn't`() async throws {
+        let bench = try Bench()
+        for (name, isPersistent) in [("left", false), ("lasting", true)] {
+            var configuration = try await bench.save(name)
+            configuration.includeAllNetworks = true
+            configuration.persistentBlock = isPersistent
+            configuration = try await bench.replace(configuration)
+            try await bench.block.set(configuration.identifier, to: BlockPolicy.bare(configuration))
+        }
+        let repaired = await Tunnels(bench.services()).repair()
+        #expect(repaired == NetworkCalls.RepairReply(removed: ["the block for left"], failed: []))
+        #expect(bench.block.members.values.map(\.name) == ["lasting"])
+    }
 }

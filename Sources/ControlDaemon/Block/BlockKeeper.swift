@@ -86,6 +86,12 @@ actor BlockKeeper {
         }
     }
 
+    /// Whether it stands for a configuration only because its tunnel ended without anybody's having stopped it.
+    func isLeft(_ identifier: String) async -> Bool {
+        guard let stored = await store.configuration(identifier) else { return true }
+        return !BlockPolicy.isPersistent(stored)
+    }
+
     /// How the block is now.
     nonisolated var status: BlockStatus { block.status }
 

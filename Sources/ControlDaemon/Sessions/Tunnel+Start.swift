@@ -30,6 +30,7 @@ extension Tunnel {
         step = "open /dev/net/tun"
         labelled[DescriptorLabel.tunNode] = try services.network.openNode()
         labelled[DescriptorLabel.wg] = makeWGSocket(interface.name)
+        try saveRecord()
         labelled[DescriptorLabel.secrets] = secrets
         let settings = try await startProvider(labelled)
         step = "receive the TUN device's descriptor"

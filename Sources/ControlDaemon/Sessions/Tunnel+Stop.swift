@@ -19,14 +19,18 @@ extension Tunnel {
     /// - Returns: false where tunneld let go of the session meanwhile: the next one does the rest, by the journal.
     func tearDown(_ session: String, isFailure: Bool) async -> Bool {
         guard live?.session == session else { return false }
+        step = "end the provider"
         await endProvider(graceful: true)
         // Nothing is put in force any more once this has returned.
         await networkTurn?.value
         guard let record = live?.record, record.session == session else { return false }
+        step = "take the network settings back"
         let remains = await revertNetwork(record)
+        step = "settle the block"
         // Last of what protects, and not between two sessions.
         if !isFollowed { await settleBlock(record, isFailure: isFailure) }
-        record.wgSocket?.remove()
+        step = "remove the session's files"
+        _ = WGSocket.remove(record, in: services.wgFolder)
         await services.launcher.clear(identifier, user: record.user)
         services.memory.forget(identifier)
         if remains.isEmpty {

@@ -18,7 +18,7 @@ package actor Tunnel {
     /// Nil when there is no session.
     var live: LiveSession?
     /// What a start or a new start of the provider is doing, as the object of "while it was to".
-    var step = "begin"
+    var step = "begin" { didSet { FaultPoint.moment(step) } }
     private var work: Task<Void, Never>?
     /// The last change of the network settings.
     var networkTurn: Task<Void, Never>?

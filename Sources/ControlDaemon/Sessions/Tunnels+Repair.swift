@@ -23,7 +23,7 @@ extension Tunnels {
             let report = await services.network.takeBack(record.network)
             reply.removed += report.removed
             reply.failed += report.failed
-            if let socket = record.wgSocket, socket.remove() { reply.removed.append("socket \(socket.path)") }
+            if let path = WGSocket.remove(record, in: services.wgFolder) { reply.removed.append("socket \(path)") }
             // What couldn't be taken back must still be known.
             if report.failed.isEmpty { files.append(services.journal.path(identifier)) }
         }
@@ -38,9 +38,32 @@ extension Tunnels {
         let report = await services.network.repair(keeping: kept)
         reply.removed += report.removed
         reply.failed += report.failed
+        // Last, so that nothing leaves the machine while what is left of the tunnels goes.
+        await liftLeftBlocks(besides: running, &reply)
         for item in reply.removed { services.log.notice("Repair removed \(item).") }
         for item in reply.failed { services.log.error("Repair can't remove \(item).") }
         return reply
+    }
+}
+
+extension Tunnels {
+    /// Lifts the block where it stands for a tunnel that is down and that nobody stopped; whoever repairs says that traffic may
+    /// pass. What configurations ask for at any time stays.
+    private func liftLeftBlocks(besides running: Set<String>, _ reply: inout NetworkCalls.RepairReply) async {
+        for (identifier, holder) in blocks.status.holders where !running.contains(identifier) {
+            guard await blocks.isLeft(identifier), await existing(identifier)?.isIdle ?? true else { continue }
+            if let tunnel = existing(identifier) {
+                await tunnel.carryOut(.release)
+            } else {
+                await blocks.release(identifier)
+            }
+            let what = "the block for \(holder.name)"
+            if blocks.status.holders[identifier] == nil {
+                reply.removed.append(what)
+            } else {
+                reply.failed.append("\(what): \(TunnelctlCommand.text("status", holder.name)) says why it stands")
+            }
+        }
     }
 }
 

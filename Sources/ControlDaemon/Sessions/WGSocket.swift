@@ -1,11 +1,20 @@
 import Glibc
+import HostNetwork
 import LinuxSystem
 
 /// The socket on which a provider answers `wg`: made here, for root alone, and passed on.
 ///
 /// Source: https://www.wireguard.com/xplatform/.
 enum WGSocket {
-    static let folder = "/var/run/wireguard"
+    static let folder = Ownership.wgSocketFolder
+
+    /// Removes what was made; also what tunneld didn't live to write down.
+    static func remove(_ record: SessionRecord, in folder: String) -> String? {
+        if let socket = record.wgSocket { return socket.remove() ? socket.path : nil }
+        guard let interface = record.interface else { return nil }
+        let path = "\(folder)/\(interface).sock"
+        return UnixListener.removeStaleFile(at: path) ? path : nil
+    }
 
     /// Listens on the socket of an interface.
     ///

@@ -1,4 +1,5 @@
 import CNftables
+import LinuxSystem
 
 /// A connection of libnftables to the kernel, for one thread at a time.
 @safe struct NftablesContext: ~Copyable {
@@ -30,6 +31,13 @@ import CNftables
     /// - Throws: with nftables' own words.
     @discardableResult
     func run(_ script: String) throws(NftablesError) -> String {
+        if !script.hasPrefix("list ") {
+            do throws(SystemError) {
+                try FaultPoint.reach("nftables \(script.split(separator: " ").prefix(2).joined(separator: " "))")
+            } catch {
+                throw NftablesError(text: error.description)
+            }
+        }
         let code = unsafe nft_run_cmd_from_buffer(context, script)
         let output = unsafe Self.text(nft_ctx_get_output_buffer(context))
         let error = unsafe Self.text(nft_ctx_get_error_buffer(context))

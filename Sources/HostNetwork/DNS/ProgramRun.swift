@@ -22,6 +22,7 @@ enum ProgramRun {
         milliseconds: Int32
     ) throws(Failure) {
         do throws(SystemError) {
+            try FaultPoint.reach("run \(path) \(arguments.first ?? "")")
             let (errorReader, errorWriter) = try Pipe.make()
             let process = try spawn(path, arguments, input: try feed(input), error: errorWriter)
             guard process.waitForEnd(milliseconds: milliseconds) else {

@@ -4,6 +4,7 @@ import LinuxSystem
 
 extension ResolvConfFile {
     func write(_ content: FileContent, over current: FileContent) throws(SystemError) {
+        try FaultPoint.reach("write \(path)")
         switch content {
         case .missing: try named("unlink") { unsafe unlink(path) }
         case .link(let target):
@@ -29,6 +30,7 @@ extension ResolvConfFile {
         _ = unsafe unlink(temporary)
         do throws(SystemError) {
             try make(temporary)
+            try FaultPoint.reach("rename \(path)")
             try named("rename") { unsafe rename(temporary, path) }
         } catch {
             _ = unsafe unlink(temporary)
@@ -53,6 +55,7 @@ extension ResolvConfFile {
         let raw = unsafe open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW)
         guard raw >= 0 else { throw SystemError(errno, call: "open(\(path))") }
         let descriptor = OwnedDescriptor(adopting: raw)
+        try FaultPoint.reach("overwrite \(path)")
         let blank = [UInt8](repeating: UInt8(ascii: "\n"), count: max(0, count - data.count))
         try AtomicFile.writeAll(unsafe (Array(data) + blank).span.bytes, to: descriptor.raw)
         try named("ftruncate") { ftruncate(descriptor.raw, data.count) }

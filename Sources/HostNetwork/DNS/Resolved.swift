@@ -1,4 +1,5 @@
 import Glibc
+import LinuxSystem
 import NetworkTypes
 import SystemBus
 
@@ -175,6 +176,11 @@ enum Resolved {
         _ calls: BusCalls,
         _ arguments: (borrowing BusArguments) throws(BusError) -> Void
     ) throws(BusError) {
+        do throws(SystemError) {
+            try FaultPoint.reach("resolved \(method)")
+        } catch {
+            throw .refused(name: "org.freedesktop.DBus.Error.IOError", message: error.description)
+        }
         try calls.call(BusMethod(method, on: manager, of: name, at: path), arguments: arguments)
     }
 
