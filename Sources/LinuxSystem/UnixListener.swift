@@ -81,7 +81,8 @@ package final class UnixListener: Sendable {
     ///
     /// - Returns: whether there was one.
     package static func removeStaleFile(at path: String) -> Bool {
-        guard let address = try? UnixSocketAddress(path), (try? FileIdentity(of: address)) != nil else { return false }
+        let address = UnixSocketAddress(path)
+        guard (try? FileIdentity(of: address)) != nil else { return false }
         return (try? removeStaleFile(.stream, address)) != nil
     }
 

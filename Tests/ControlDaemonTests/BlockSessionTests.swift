@@ -61,6 +61,22 @@ import Testing
         #expect(bench.block.members.isEmpty)
     }
 
+    @Test func `it stays where the machine's sleep stops the tunnel`() async throws {
+        let bench = try Bench()
+        var configuration = try await saved(bench)
+        configuration.disconnectOnSleep = true
+        configuration = try await bench.replace(configuration)
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = try await tunnel.start(configuration)
+        _ = try await witness.statuses(until: .connected)
+        await tunnel.prepareForSleep()
+        #expect(await tunnel.isIdle)
+        #expect(bench.block.members.values.map(\.holds) == [true])
+        await tunnel.liftBlock(session: nil)
+        #expect(bench.block.members.isEmpty)
+    }
+
     @Test func `a persistent one stays after the stop`() async throws {
         let bench = try Bench()
         let configuration = try await saved(bench, persistent: true)

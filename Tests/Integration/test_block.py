@@ -77,6 +77,7 @@ class Leaks(BlockCase):
         self.assertTrue(any(frame[46:48] == "06" for frame in tap.strangers()), "no attempt over TCP was seen")
 
     def test_nothing_gets_out_while_it_is_up_and_all_is_as_before_after_down(self):
+        """C083: not by a socket bound to the link, raw or packet sockets, a forged mark, IPv6, nor forwarded."""
         before, network = self.ruleset(), self.a.snapshot()
         self.daemon.ctl("up", "home")
         tap = self.tap()
@@ -149,6 +150,7 @@ class Leaks(BlockCase):
         return s
 
     def test_from_the_first_step_of_a_start_on(self):
+        """C085: it is in force before the first change."""
         tap = self.tap()
         with self.probes(tap) as probes:
             wait_for("probes at the tap", lambda: len(tap.probes()) > 5, 20)
@@ -188,6 +190,7 @@ class Leaks(BlockCase):
         return [line for line in self.ruleset("-a").splitlines() if re.search(r"# handle \d+$", line)]
 
     def test_tunneld_killed_again_and_again(self):
+        """C081: the rules outlive it, and the next one takes them over: no handle changes."""
         self.daemon.ctl("up", "home")
         handles = self.handles()
         self.assertGreater(len(handles), 40)
@@ -340,6 +343,7 @@ class Switching(BlockCase):
     rounds = 10
 
     def test_profiles_switched_under_probes(self):
+        """C085: at 1,000 probes a second; `slow_block.py` has 50 rounds, `test_block_ends.py` the upgrade."""
         self.configure("work", 51821, 30)
         self.assertFalse(self.daemon.json("show", "home")["enabled"])
         self.daemon.ctl("up", "work")
@@ -411,6 +415,7 @@ class Permanence(BlockCase):
                 self.a.ip("link", "del", link["ifname"])
 
     def test_without_persistence_a_reboot_ends_it(self):
+        """C038; what a persistent one does is in `test_block_ends.py`."""
         self.daemon.ctl("up", "home")
         self.reboot()
         self.assertEqual(ping(self.a, "10.99.0.2"), 3)
@@ -452,6 +457,7 @@ class Permanence(BlockCase):
         return result.stdout + result.stderr
 
     def test_at_boot_before_tunneld(self):
+        """C079: without tunneld and without a disk that can be written."""
         self.daemon.ctl("set", "home", "persistentBlock=true")
         wait_for("what is loaded at boot", lambda: (self.daemon.state / "block.nft").exists(), 5)
         self.reboot()

@@ -94,6 +94,7 @@ class RoutingPolicy(unittest.TestCase):
         self.assertFalse(self.through(peer, "2001:db8:1::1"))
 
     def test_routes_that_others_push_win_only_where_nothing_is_enforced(self):
+        """C086."""
         before = self.a.snapshot()
         peer = self.tunnel()
         for prefix in "0.0.0.0/1", "128.0.0.0/1", "203.0.113.1/32":

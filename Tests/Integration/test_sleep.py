@@ -241,6 +241,7 @@ class Sleep(unittest.TestCase):
         self.assertEqual(self.daemon.status("home")["providerProcess"], provider)
 
     def test_a_peer_that_is_out_of_reach_after_the_wake(self):
+        """C076: attempts follow the back-off until one is answered; under the block in `test_block_ends.py`."""
         self.tunnel("home")
         self.out_of_reach(22, attempts=3)
 
@@ -291,6 +292,7 @@ class Sleep(unittest.TestCase):
         self.assertEqual(self.fakes.processes(), [])
 
     def test_every_end_leaves_the_same(self):
+        """C078; with the block and name servers in `test_block_ends.py`."""
         before = self.a.snapshot()
         for number, end in enumerate([self.by_user, self.by_crashes, self.by_lost_path, self.by_sleep, self.by_removal]):
             with self.subTest(end.__name__):

@@ -46,6 +46,9 @@ struct SessionRecord: Codable, Sendable {
         /// Nil: it was stopped.
         var error: ControlError?
         var reason: String?
+
+        /// Whether nobody who uses the tunnel asked for it: it failed, or the machine went to sleep.
+        var isUnasked: Bool { error != nil || reason == Tunnel.wentToSleep }
     }
 
     struct Process: Codable, Equatable, Sendable {

@@ -71,7 +71,7 @@ extension Tunnel {
     }
 
     private func undo(_ record: SessionRecord, _ ending: SessionRecord.Ending?) async {
-        guard await tearDown(record.session, isFailure: ending?.error != nil) else { return }
+        guard await tearDown(record.session, isUnasked: ending?.isUnasked ?? false) else { return }
         live = nil
         noteEnd(ending)
     }

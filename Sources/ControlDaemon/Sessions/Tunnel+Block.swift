@@ -74,11 +74,11 @@ extension Tunnel {
 
     /// Decides at the end of a session whether the block stays.
     ///
-    /// It does after a failure: nobody said that traffic may go round the tunnel now.
-    func settleBlock(_ record: SessionRecord, isFailure: Bool) async {
+    /// It does after a failure, and through a sleep: nobody said that traffic may go round the tunnel now.
+    func settleBlock(_ record: SessionRecord, isUnasked: Bool) async {
         let stored = await services.store.configuration(identifier)
         do throws(ControlError) {
-            if let stored, BlockPolicy.isPersistent(stored) || isFailure && !isLiftAsked && stored.enabled,
+            if let stored, BlockPolicy.isPersistent(stored) || isUnasked && !isLiftAsked && stored.enabled,
                 stored.includeAllNetworks
             {
                 try await services.block.set(identifier, to: BlockPolicy.bare(stored))

@@ -15,9 +15,9 @@ extension Tunnel {
     /// How long the end of a process that was killed is waited for.
     private static let killMilliseconds: Int32 = 10_000
 
-    /// - Parameter isFailure: whether the session ends though nobody stopped it.
+    /// - Parameter isUnasked: whether the session ends though nobody stopped it.
     /// - Returns: false where tunneld let go of the session meanwhile: the next one does the rest, by the journal.
-    func tearDown(_ session: String, isFailure: Bool) async -> Bool {
+    func tearDown(_ session: String, isUnasked: Bool) async -> Bool {
         guard live?.session == session else { return false }
         step = "end the provider"
         await endProvider(graceful: true)
@@ -28,7 +28,7 @@ extension Tunnel {
         let remains = await revertNetwork(record)
         step = "settle the block"
         // Last of what protects, and not between two sessions.
-        if !isFollowed { await settleBlock(record, isFailure: isFailure) }
+        if !isFollowed { await settleBlock(record, isUnasked: isUnasked) }
         step = "remove the session's files"
         _ = WGSocket.remove(record, in: services.wgFolder)
         await services.launcher.clear(identifier, user: record.user)

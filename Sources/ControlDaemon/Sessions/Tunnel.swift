@@ -228,8 +228,8 @@ package actor Tunnel {
                 self.work = Task {
                     // Nothing new comes up once this has returned.
                     await work?.value
-                    let isFailure = self.condition.error != nil
-                    if await self.tearDown(session, isFailure: isFailure) { self.finishTearDown(session) }
+                    let ending = SessionRecord.Ending(error: self.condition.error, reason: self.condition.reason)
+                    if await self.tearDown(session, isUnasked: ending.isUnasked) { self.finishTearDown(session) }
                 }
             }
         }
