@@ -14,7 +14,9 @@ extension NetlinkRequest {
         }
     }
 
-    /// What is done to what; nil for a question. Types come in fours: new, delete, get, set (linux/rtnetlink.h).
+    /// What is done to what; nil for a question.
+    ///
+    /// Types come in fours: new, delete, get, set (linux/rtnetlink.h).
     private var effect: String? {
         let verbs = ["add", "remove", nil, "set"]
         guard let verb = verbs[Int(type & 3)] else { return nil }

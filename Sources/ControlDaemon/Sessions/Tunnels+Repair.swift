@@ -47,8 +47,9 @@ extension Tunnels {
 }
 
 extension Tunnels {
-    /// Lifts the block where it stands for a tunnel that is down and that nobody stopped; whoever repairs says that traffic may
-    /// pass. What configurations ask for at any time stays.
+    /// Lifts the block where it stands for a tunnel that is down and that nobody stopped.
+    ///
+    /// Whoever repairs says that traffic may pass. What configurations ask for at any time stays.
     private func liftLeftBlocks(besides running: Set<String>, _ reply: inout NetworkCalls.RepairReply) async {
         for (identifier, holder) in blocks.status.holders where !running.contains(identifier) {
             guard await blocks.isLeft(identifier), await existing(identifier)?.isIdle ?? true else { continue }
