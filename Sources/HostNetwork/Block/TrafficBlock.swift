@@ -134,7 +134,8 @@ package actor TrafficBlock {
         let members = state.members
         state = BlockState()
         state.members = members
-        try? AtomicFile.remove(file)
+        // A file that can't be removed must not have the next tunneld block again.
+        if (try? AtomicFile.remove(file)) == nil { try? save() }
         show()
     }
 
