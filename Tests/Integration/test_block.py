@@ -176,6 +176,8 @@ class Leaks(BlockCase):
             time.sleep(0.5)
             self.daemon.start()
             status = self.daemon.status("home")
+            # So that there is something that may pass.
+            self.b.exec("ping", "-c", "1", "-W", "1", "10.99.0.1", check=False)
         self.check_tight(tap, probes)
         self.assertEqual((status["status"], status["block"]["held"]), ("disconnected", True))
         self.assertIn("tunnelctl down home", status["block"]["remedy"])
