@@ -69,7 +69,7 @@ class FaultRig(unittest.TestCase):
                       for line in self.a.resolvectl(question).splitlines()]
         # What the tunnel's own link has goes with it, and is nobody else's.
         found += [f"sysctl {line}" for line in sysctls.splitlines() if f".{self.interface}." not in line]
-        found += [f"socket {path.name}" for path in WG_SOCKETS.glob(f"{self.interface}.sock*")]
+        found += [f"socket {path.name}" for path in WG_SOCKETS.glob(f"{self.interface}.sock")]
         found += [f"file {path.relative_to(self.daemon.runtime)}" for path in sorted(self.daemon.runtime.rglob("*"))
                   if path.name not in ("control", "control.lock", "epoch", "lock")]
         return found

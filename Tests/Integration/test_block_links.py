@@ -16,7 +16,7 @@ class Kinds(BlockCase):
 
     VLANs, ipvlan, bonds and PPPoE are tried on Debian's kernel, which has them (`guest_block_links.py`).
     """
-    patience = 20
+    patience, rate, seconds = 20, 200, 1
 
     def setUp(self):
         super().setUp()
@@ -33,7 +33,7 @@ class Kinds(BlockCase):
 
     def probe(self, link, kinds=None, source=None, **to):
         target = {"v4": "10.97.0.2", "v6": "fd97::2", **to}
-        return Probes(source or self.a, self.other, kinds=kinds, link=link, **target)
+        return Probes(source or self.a, self.other, kinds=kinds, link=link, rate=self.rate, **target)
 
     def check(self, *ways):
         """Each way leaks without the block, which shows that the tap counts it, and not with it."""
@@ -50,7 +50,7 @@ class Kinds(BlockCase):
         self.other.clear()
         for link, options in ways:
             with self.probe(link, **options) as probes:
-                time.sleep(1)
+                time.sleep(self.seconds)
                 self.d.exec("ping", "-c", "1", "-W", "1", "10.97.0.1", check=False)
             self.check_tight(self.other, probes)
         self.assertTrue(self.works())
