@@ -42,6 +42,13 @@ class File(DNSRig):
         self.daemon.ctl("down", "t1")
         self.assertEqual(self.a.shape(), before)
 
+    def test_what_a_crash_left_half_written_goes_with_the_next_start(self):
+        before = self.a.shape()
+        self.daemon.kill()
+        self.a.sh("echo half > /etc/.resolv.conf.tunneld")
+        self.daemon.start()
+        self.assertEqual(self.a.shape(), before)
+
     def test_a_full_tunnels_server_is_the_only_one(self):
         self.a.ip("route", "add", "default", "via", "10.99.0.2")
         before = self.a.shape()

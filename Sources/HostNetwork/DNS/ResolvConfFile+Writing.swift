@@ -24,10 +24,16 @@ extension ResolvConfFile {
         }
     }
 
-    private func replace(_ make: (String) throws(SystemError) -> Void) throws(SystemError) {
+    private var temporary: String {
         let slash = path.lastIndex(of: "/") ?? path.startIndex
-        let temporary = "\(path[..<slash])/.\(path[path.index(after: slash)...]).tunneld"
-        _ = unsafe unlink(temporary)
+        return "\(path[..<slash])/.\(path[path.index(after: slash)...]).tunneld"
+    }
+
+    /// Removes what a crash left of a write.
+    func removeTemporary() { _ = unsafe unlink(temporary) }
+
+    private func replace(_ make: (String) throws(SystemError) -> Void) throws(SystemError) {
+        removeTemporary()
         do throws(SystemError) {
             try make(temporary)
             try FaultPoint.reach("rename \(path)")

@@ -109,6 +109,7 @@ struct ResolvConfFile: Sendable {
         _ tunnels: (FileContent, ResolvConfState?) -> [ResolvConfState.Tunnel]?
     ) throws(SystemError) {
         try Self.turn.withLock { _ throws(SystemError) in
+            removeTemporary()
             let current = try read()
             let state = ResolvConfState(reading: current)
             guard let tunnels = tunnels(current, state) else { return }
