@@ -70,8 +70,9 @@ class FaultRig(unittest.TestCase):
         # What the tunnel's own link has goes with it, and is nobody else's.
         found += [f"sysctl {line}" for line in sysctls.splitlines() if f".{self.interface}." not in line]
         found += [f"socket {path.name}" for path in WG_SOCKETS.glob(f"{self.interface}.sock")]
+        # A write that was cut short stays under its temporary name until the file is written the next time.
         found += [f"file {path.relative_to(self.daemon.runtime)}" for path in sorted(self.daemon.runtime.rglob("*"))
-                  if path.name not in ("control", "control.lock", "epoch", "lock")]
+                  if path.name not in ("control", "control.lock", "epoch", "lock") and path.suffix != ".new"]
         return found
 
     # What a block is seen by that was left in force, and what only the next tunneld clears away.
