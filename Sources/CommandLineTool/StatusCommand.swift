@@ -23,13 +23,17 @@ struct StatusCommand {
         return .notConnected
     }
 
-    /// What a check finds: a tunnel that isn't connected, that traffic goes round, or whose name servers nobody asks.
+    /// What a check finds: a tunnel that isn't connected, that traffic goes round or through another, or whose name servers nobody asks.
     private static func fault(_ view: SessionView) -> String? {
         if view.status != .connected { return "\(view.name) is \(view.status.rawValue)" }
-        guard !view.lostRoutes.isEmpty else {
-            return view.dns?.effective == false ? "\(view.name): its DNS isn't effective" : nil
+        if !view.lostRoutes.isEmpty {
+            return "traffic to \(view.lostRoutes.joined(separator: " ")) doesn't go through \(view.name)"
         }
-        return "traffic to \(view.lostRoutes.joined(separator: " ")) doesn't go through \(view.name)"
+        if let first = view.yieldedRoutes.first {
+            let prefixes = view.yieldedRoutes.map(\.prefix).joined(separator: " ")
+            return "traffic to \(prefixes) goes through \(first.name ?? first.interface), not \(view.name)"
+        }
+        return view.dns?.effective == false ? "\(view.name): its DNS isn't effective" : nil
     }
 
     private func one() async throws -> [SessionView] {

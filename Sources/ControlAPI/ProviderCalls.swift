@@ -123,11 +123,19 @@ package enum ProviderCalls {
         package var moved: Bool?
         /// What the network that this machine is in is known by, for what is remembered of it; nil where there is none.
         package var network: String?
+        /// Why there is no way, in sentences; nil where no more is known than that there is none.
+        package var obstacle: String?
 
-        package init(available: Bool? = nil, moved: Bool? = nil, network: String? = nil) {
+        package init(
+            available: Bool? = nil,
+            moved: Bool? = nil,
+            network: String? = nil,
+            obstacle: String? = nil
+        ) {
             self.available = available
             self.moved = moved
             self.network = network
+            self.obstacle = obstacle
         }
     }
 

@@ -36,6 +36,8 @@ package struct SessionView: Codable, Equatable, Sendable {
     package var routes: [String]
     /// Prefixes that ought to lead into the tunnel, and don't: what was taken away or diverted from outside.
     package var lostRoutes: [String]
+    /// Prefixes of this tunnel that another one carries now.
+    package var yieldedRoutes: [YieldedRoute]
     package var mtu: Int?
     package var dns: DNSView?
     /// Null where traffic isn't blocked, nor is to be.
@@ -55,6 +57,7 @@ package struct SessionView: Codable, Equatable, Sendable {
         addresses = []
         routes = []
         lostRoutes = []
+        yieldedRoutes = []
         notes = []
     }
 }
@@ -64,7 +67,7 @@ extension SessionView {
         case identifier, name, status, since, interface, readAt, session, providerProcess, providerLosses
         case lastDisconnectError, peers, counters, enabled, generation, newerConfigurationWaiting, notInForce, stage,
             reason, failure, publicKey
-        case listenPort, addresses, routes, lostRoutes, mtu, dns, block, notes
+        case listenPort, addresses, routes, lostRoutes, yieldedRoutes, mtu, dns, block, notes
     }
 
     /// Every key stands in the document, `null` where there is nothing to say.
@@ -94,6 +97,7 @@ extension SessionView {
         try c.encode(addresses, forKey: .addresses)
         try c.encode(routes, forKey: .routes)
         try c.encode(lostRoutes, forKey: .lostRoutes)
+        try c.encode(yieldedRoutes, forKey: .yieldedRoutes)
         try c.encode(mtu, forKey: .mtu)
         try c.encode(dns, forKey: .dns)
         try c.encode(block, forKey: .block)

@@ -23,7 +23,7 @@ extension KernelTables {
     /// - Returns: nil where no route leads there.
     package func lookUp(
         _ address: IPAddress,
-        mark: UInt32 = Ownership.outerMark,
+        mark: UInt32 = Ownership.outerMark | Ownership.questionMark,
         zone: UInt32 = 0
     ) throws(NetlinkError) -> RouteLookup? {
         // IPv6 tells the table unasked and knows no such flag.

@@ -6,7 +6,8 @@ import NetworkTypes
 extension NetworkApplier {
     /// Takes back everything on this machine that carries our marks and that nobody who runs needs.
     ///
-    /// That is: rules and routes of our protocol number, whoever made them, and TUN devices of a provider's user.
+    /// That is: rules and routes of our protocol number and labels of our number, whoever made them, and TUN devices of a
+    /// provider's user.
     /// - Parameters:
     ///   - kept: what the running tunnels have in force.
     ///   - endingOthers: whether TUN devices go too that a process is attached to.
@@ -31,6 +32,9 @@ extension NetworkApplier {
                     .map(\.route).filter { !routes.contains($0) }
                 _ = takeBack(left, &report) { ($0.delete, "route \($0.destination) in table \($0.table)") }
             }
+            let labels = Set(kept.flatMap(\.labels))
+            let loose = (tables.addressLabels() ?? []).filter { !labels.contains($0) }
+            _ = takeBack(loose.sorted { $0.address < $1.address }, &report) { ($0.delete, "label of \($0.address)") }
             let interfaces = Set(kept.compactMap(\.interface?.name))
             let links = try tunnelLinks().filter { !interfaces.contains($0.name) && (endingOthers || !$0.isRunning) }
             _ = takeBack(links, &report) { (Link.delete(index: $0.index), "interface \($0.name)") }

@@ -43,6 +43,8 @@ extension NetworkApplier {
             report.alreadyGone += journal.addresses.count
             journal.addresses = []
         }
+        // These stay when the link goes.
+        journal.labels = takeBack(journal.labels.reversed(), &report) { ($0.delete, "label of \($0.address)") }
         guard removingLink, journal.interface != nil else { return report }
         if link == nil { report.alreadyGone += 1 }
         let left = takeBack(link.map { [$0] } ?? [], &report) { (Link.delete(index: $0.index), "interface \($0.name)") }

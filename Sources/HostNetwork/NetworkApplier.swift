@@ -85,8 +85,11 @@ package struct NetworkApplier: Sendable {
             hasStrictReversePathFilter: controls.hasStrictReversePathFilter(besides: settings.interface.name),
             ownTable: slot.table,
             rulePriority: slot.priority,
+            hasAddressLabels: state.labels != nil,
             unroutedNetworks: state.unroutedNetworks
         )
+        ownInterfaces.insert(settings.interface.index)
+        facts.withoutSource = try endpointsWithoutSource(settings)
         if settings.policy.followsSurroundings { try addSurroundings(settings, &facts) }
         return (try NetworkPlan(settings, facts), mtu)
     }
@@ -95,13 +98,32 @@ package struct NetworkApplier: Sendable {
         _ settings: TunnelNetworkSettings,
         _ facts: inout NetworkPlan.Facts
     ) throws(NetworkSettingsError) {
-        ownInterfaces.insert(settings.interface.index)
         do throws(NetlinkError) {
             let attached = try tables.attachedNetworks(besides: ownInterfaces)
             facts.attached = LocalNetworks.merged(attached.flatMap(\.prefixes))
             facts.local = LocalNetworks(of: attached).prefixes
         } catch {
             throw NetworkSettingsError("Cannot read what networks the machine is attached to.", error)
+        }
+    }
+
+    private func endpointsWithoutSource(
+        _ settings: TunnelNetworkSettings
+    ) throws(NetworkSettingsError) -> [IPAddress] {
+        guard !settings.endpoints.isEmpty, settings.table == .automatic else { return [] }
+        do throws(NetlinkError) {
+            let own = try tables.tunnelAddresses(ownInterfaces, coming: settings.addresses.map(\.address))
+            var found: [IPAddress] = []
+            for endpoint in settings.endpoints {
+                // What leads into a tunnel now does so by routes that are to be others, or by somebody else's doing.
+                guard let way = try tables.lookUp(endpoint.address, zone: endpoint.zone),
+                    !ownInterfaces.contains(way.interface)
+                else { continue }
+                if !OuterSource.isUsable(way.source, to: endpoint.address, own: own) { found.append(endpoint.address) }
+            }
+            return found
+        } catch {
+            throw NetworkSettingsError("Cannot look up the address that packets to the endpoint come from.", error)
         }
     }
 
@@ -171,6 +193,7 @@ package struct NetworkApplier: Sendable {
             throw explain(failure, left)
         }
         journal = before.replacing(with: objects, on: difference.interface)
+        journal.labels.removeAll(where: transaction.refusedLabels.contains)
         // If this fails, the file names things that are gone, and taking those back does nothing.
         try? record(journal)
         if let failure { throw explain(failure, []) }

@@ -50,6 +50,7 @@ struct NetworkDifference: Sendable {
         let v6 = AddressDifference(from: state.addresses, to: plan.addresses, ours: ours, isIPv6: true)
         let routes = Changes(state.routes, plan.routes)
         let rules = Changes(state.rules, plan.rules)
+        let labels = Changes(state.labels ?? [], plan.labels)
         needsPromotion = v4.removed.contains { old in
             let network = old.prefix.network
             return state.addresses.first { $0.prefix.network == network } == old
@@ -78,6 +79,8 @@ struct NetworkDifference: Sendable {
         steps =
             [
                 shrinksLast ? [] : size,
+                // Before the addresses, so that no outer packet takes one of them meanwhile.
+                labels.added.map { $0.adding(to: name) },
                 (v4.early + v6.early).map { $0.adding(to: name) },
                 up,
                 routes.added.filter { !waits($0) }.map { $0.adding(to: name) },
@@ -86,7 +89,10 @@ struct NetworkDifference: Sendable {
             ] + (isEmptied ? exchange : []) + [
                 rules.removed.map { $0.removing(for: name) },
                 routes.removed.filter { !thrown($0) }.map { $0.removing(from: name) },
-            ] + (isEmptied ? [] : exchange) + [shrinksLast ? size : []]
+            ] + (isEmptied ? [] : exchange) + [
+                labels.removed.map { $0.removing(from: name) },
+                shrinksLast ? size : [],
+            ]
     }
 }
 
@@ -110,6 +116,21 @@ extension InterfaceAddress {
 
     fileprivate func removing(from name: String) -> NetworkChange {
         NetworkChange(what: "remove the address \(prefix) from \(name)", request: delete, undo: add, isRemoval: true)
+    }
+}
+
+extension AddressLabel {
+    fileprivate func adding(to name: String) -> NetworkChange {
+        NetworkChange(what: "add the label of \(address) to \(name)", request: add, undo: delete, label: self)
+    }
+
+    fileprivate func removing(from name: String) -> NetworkChange {
+        NetworkChange(
+            what: "remove the label of \(address) from \(name)",
+            request: delete,
+            undo: add,
+            isRemoval: true
+        )
     }
 }
 

@@ -82,8 +82,10 @@ struct NetworkEventFilter: Sendable {
                 return isOwn ? [] : .routes
             }
             return isOwn ? .ownSettings : Int(message.type) == Int(RTM_DELROUTE) ? .routes : [.routes, .ownSettings]
-        case Int(RTM_DELRULE):
-            return try KernelRule(message).isOurs ? .ownSettings : []
+        case Int(RTM_NEWRULE), Int(RTM_DELRULE):
+            // The rules of others lead elsewhere, as their routes do.
+            guard try KernelRule(message).isOurs else { return .routes }
+            return Int(message.type) == Int(RTM_DELRULE) ? .ownSettings : []
         default:
             return []
         }

@@ -9,12 +9,13 @@ package struct NetworkJournal: Hashable, Sendable, Codable {
     package var addresses: [InterfaceAddress] = []
     package var routes: [Route] = []
     package var rules: [RoutingRule] = []
+    package var labels: [AddressLabel] = []
     package var dns: DNSRecord?
 
     package init(interface: InterfaceIdentity? = nil) { self.interface = interface }
 
     package var isEmpty: Bool {
-        interface == nil && addresses.isEmpty && routes.isEmpty && rules.isEmpty && dns == nil
+        interface == nil && addresses.isEmpty && routes.isEmpty && rules.isEmpty && labels.isEmpty && dns == nil
     }
 
     /// The tunnel's own table: the one that its rules look in.
@@ -34,6 +35,7 @@ package struct NetworkJournal: Hashable, Sendable, Codable {
         journal.addresses = addresses.adding(plan.addresses)
         journal.routes = routes.adding(plan.routes)
         journal.rules = rules.adding(plan.rules)
+        journal.labels = labels.adding(plan.labels)
         return journal
     }
 
@@ -44,7 +46,22 @@ package struct NetworkJournal: Hashable, Sendable, Codable {
         journal.addresses = plan.addresses
         journal.routes = plan.routes
         journal.rules = plan.rules
+        journal.labels = plan.labels
         return journal
+    }
+}
+
+extension NetworkJournal {
+    /// What a journal of an earlier version doesn't name wasn't made.
+    package init(from decoder: any Decoder) throws {
+        let c = try decoder.container(keyedBy: CodingKeys.self)
+        version = try c.decode(Int.self, forKey: .version)
+        interface = try c.decodeIfPresent(InterfaceIdentity.self, forKey: .interface)
+        addresses = try c.decode([InterfaceAddress].self, forKey: .addresses)
+        routes = try c.decode([Route].self, forKey: .routes)
+        rules = try c.decode([RoutingRule].self, forKey: .rules)
+        labels = try c.decodeIfPresent([AddressLabel].self, forKey: .labels) ?? []
+        dns = try c.decodeIfPresent(DNSRecord.self, forKey: .dns)
     }
 }
 

@@ -9,11 +9,17 @@ package struct NetworkLosses: Equatable, Sendable {
     /// Prefixes without the unreachable route that stands behind the tunnel's.
     package var barriers: [IPPrefix] = []
     package var rules: [RoutingRule] = []
+    /// Addresses whose label was removed.
+    package var labels: [IPAddress] = []
     /// Prefixes with all their routes and rules, that the kernel sends elsewhere all the same.
     package var diversions: [RouteDiversion] = []
+    /// Prefixes that another tunnel of ours carries.
+    package var yields: [RouteDiversion] = []
 
     /// Whether nothing is missing that could be put back.
-    package var isEmpty: Bool { addresses.isEmpty && routes.isEmpty && barriers.isEmpty && rules.isEmpty }
+    package var isEmpty: Bool {
+        addresses.isEmpty && routes.isEmpty && barriers.isEmpty && rules.isEmpty && labels.isEmpty
+    }
 
     /// Prefixes that don't lead into the tunnel, for whatever reason.
     package var prefixes: Set<IPPrefix> {
@@ -82,11 +88,13 @@ extension KernelTables {
         // Into a table of the user's own only rules of their own lead, of which we know nothing.
         let elsewhere = Set(journal.routes.filter(\.isInOthersTable).map(\.destination))
         let known = losses.prefixes.union(elsewhere)
-        losses.diversions = try diversions(
+        let diversions = try diversions(
             of: routes.filter { !known.contains($0) },
             from: interface.index,
             tunnels: tunnels
         )
+        losses.diversions = diversions.filter { !$0.isIntoTunnel }
+        losses.yields = diversions.filter(\.isIntoTunnel)
         return losses
     }
 
@@ -105,15 +113,18 @@ extension KernelTables {
         for prefix in covered { filters.insert(.init(prefix, table: Route.mainTable, interface: interface.index)) }
         var present: [KernelRoute] = []
         for filter in filters { present += try self.routes(filter) }
+        let labels = journal.labels.isEmpty ? [] : addressLabels()
         var rules: [KernelRule] = []
         if !journal.rules.isEmpty { rules = try self.rules(isIPv6: false) + self.rules(isIPv6: true) }
-        return NetworkLosses(
+        var losses = NetworkLosses(
             of: journal,
             covered: covered,
             addresses: try addresses(of: interface.index),
             routes: present,
             rules: rules
         )
+        if let labels { losses.labels = journal.labels.filter { !labels.contains($0) }.map(\.address) }
+        return losses
     }
 }
 

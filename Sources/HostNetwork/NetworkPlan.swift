@@ -11,6 +11,10 @@ struct NetworkPlan: Hashable, Sendable {
         /// The table and the first rule priority that the tunnel has or may take.
         var ownTable: UInt32
         var rulePriority: UInt32
+        /// Whether IPv6 addresses can have labels of ours.
+        var hasAddressLabels = false
+        /// Endpoints to which the kernel would send with a tunnel's address as the source.
+        var withoutSource: [IPAddress] = []
         /// Networks of the tunnel's addresses whose route somebody took away; the kernel makes it with the address alone.
         var unroutedNetworks: Set<IPPrefix> = []
         /// What the machine is attached to, where the policy asks for it: all networks, and those that count as local.
@@ -22,6 +26,7 @@ struct NetworkPlan: Hashable, Sendable {
     /// In the order in which to add them: what catches all else first, so that nothing passes it by meanwhile.
     var routes: [Route] = []
     var rules: [RoutingRule] = []
+    var labels: [AddressLabel] = []
     var notes: [NetworkNote] = []
     /// The prefixes that lead into the tunnel by routes of ours.
     var prefixes: [IPPrefix] = []
@@ -45,6 +50,7 @@ struct NetworkPlan: Hashable, Sendable {
                 )
             )
         }
+        if facts.hasAddressLabels { labels = addresses.compactMap(\.label) }
         let connected = usable.addresses.filter { !diverted.contains($0.network) }
         for prefix in diverted { addDiverted(prefix, leadsIn: true, settings, facts) }
         if isAutomatic, settings.policy.includesAll {
@@ -57,6 +63,19 @@ struct NetworkPlan: Hashable, Sendable {
         // They come before what they are exceptions from.
         let families = Set(rules.map(\.destination.address.isIPv6))
         rules = exceptions.rules(of: families, diverted, settings, facts) + rules
+        if isAutomatic, let port = settings.outerPort {
+            for address in facts.withoutSource.withoutDoubles() {
+                guard let endpoint = IPPrefix(address, length: address.bitCount) else { continue }
+                rules.append(
+                    RoutingRule(
+                        to: endpoint,
+                        priority: Ownership.confinementPriority,
+                        table: RoutingRule.nowhere,
+                        condition: .outerPackets(fromPort: port)
+                    )
+                )
+            }
+        }
         let table: UInt32
         if !isAutomatic { noteUselessPolicy(settings) }
         switch settings.table {

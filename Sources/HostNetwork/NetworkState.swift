@@ -13,6 +13,8 @@ struct NetworkState: Sendable {
     let routes: [Route]
     /// The rules that the journal names and that are there.
     let rules: [RoutingRule]
+    /// Our labels that the journal names and that are there; nil where the kernel has none.
+    let labels: [AddressLabel]?
     /// Networks of the interface's addresses to which the kernel's own route is missing, although the interface is up.
     let unroutedNetworks: Set<IPPrefix>
     /// Everybody's rules.
@@ -38,6 +40,11 @@ struct NetworkState: Sendable {
         allRules = try tables.rules(isIPv6: false) + tables.rules(isIPv6: true)
         let named = Set(journal.rules)
         rules = allRules.filter(\.isOurs).compactMap(\.rule).filter(named.contains)
+        let labels = tables.addressLabels()
+        self.labels = labels.map { present in
+            // One of the interface that no journal names is what a change left that was taken back.
+            present.filter { journal.labels.contains($0) || $0.interface == interface.index }
+        }
         let connected = try [false, true].map { (isIPv6) throws(NetlinkError) in
             try tables.routes(.init(isIPv6: isIPv6, table: Route.mainTable, owner: UInt8(RTPROT_KERNEL)))
         }

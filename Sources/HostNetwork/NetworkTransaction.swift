@@ -12,12 +12,16 @@ struct NetworkChange: Hashable, Sendable {
     var isRemoval = false
     /// The route that is added, so that a conflict can name the other one.
     var route: Route?
+    /// The label that is added: where the kernel refuses it, all else goes on.
+    var label: AddressLabel?
 }
 
 /// Changes that are all made or all taken back.
 struct NetworkTransaction {
     private let socket: any NetlinkSocket
     private var undo: [NetlinkRequest] = []
+    /// What can be done without, and was.
+    private(set) var refusedLabels: [AddressLabel] = []
 
     init(socket: any NetlinkSocket) { self.socket = socket }
 
@@ -36,7 +40,9 @@ struct NetworkTransaction {
         }
         var failure: NetworkChangeFailure?
         for (change, error) in zip(changes, results) {
-            if let error, !(change.isRemoval && error.meansAbsent) {
+            if error != nil, let label = change.label {
+                refusedLabels.append(label)
+            } else if let error, !(change.isRemoval && error.meansAbsent) {
                 failure = failure ?? NetworkChangeFailure(change: change, reason: error)
             } else if error == nil, let undo = change.undo {
                 self.undo.append(undo)

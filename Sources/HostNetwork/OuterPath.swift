@@ -19,12 +19,22 @@ package struct OuterPath: Hashable, Sendable {
         }
     }
 
+    /// What stands against a way that the kernel shows.
+    package enum Obstacle: Hashable, Sendable {
+        /// The link to the endpoint has no address, nor has another that could be used instead; its name.
+        case noSource(link: String)
+        /// The route to the endpoint leads into a tunnel; the name of its interface.
+        case intoTunnel(String)
+    }
+
     /// Those that lead to a link which carries packets.
     package var ways: [Way]
     /// Whether there is any way: to an endpoint, or where none is known yet, out of this machine.
     package var isAvailable: Bool
     /// What each of them carries.
     package var mtus: [TunnelMTU.Path]
+    /// Why an endpoint has no way where a route leads to it; nil where that isn't so.
+    package var obstacle: Obstacle?
     /// What the network is known by that this machine is in: its link and its router, or its Wi-Fi name; nil where no
     /// default route leads out.
     ///
@@ -65,10 +75,19 @@ extension SnapshotReader {
         let snapshot = try kernelPart()
         let tables = KernelTables(socket: socket)
         var path = OuterPath(network: snapshot.identity)
+        let own = endpoints.isEmpty ? [] : try tables.tunnelAddresses(ownInterfaces)
         for endpoint in endpoints.prefix(OuterPath.limit) {
             guard let found = try tables.lookUp(endpoint.address, zone: endpoint.zone),
                 let link = snapshot.link(found.interface), link.hasCarrier
             else { continue }
+            guard !ownInterfaces.contains(link.index) else {
+                path.obstacle = .intoTunnel(link.name)
+                continue
+            }
+            guard OuterSource.isUsable(found.source, to: endpoint.address, own: own) else {
+                path.obstacle = .noSource(link: link.name)
+                continue
+            }
             path.ways.append(
                 OuterPath.Way(
                     to: endpoint,

@@ -9,8 +9,15 @@ package enum Ownership {
     package static let outerMark: UInt32 = 0x0800_0000
     package static let outerMask: UInt32 = 0x0800_0000
 
+    /// The bit that tells our questions after the way of outer packets from the packets themselves: what is kept in by a
+    /// rule of ours must be found out all the same.
+    static let questionMark: UInt32 = 0x0200_0000
+
     /// The bit that the block sets on what it lets be forwarded out of a tunnel, for its own rules on the next link.
     static let forwardedMark: UInt32 = 0x0400_0000
+
+    /// The label of the tunnels' IPv6 addresses ("tun" and a number); in nobody's list (RFC 6724, section 2.1).
+    static let addressLabel: UInt32 = 0x7475_6e00
 
     /// The users that providers run as, one per tunnel; nobody else has them.
     package static let providerUsers: ClosedRange<UInt32> = 2_000_000_000...2_000_065_535
@@ -20,6 +27,9 @@ package enum Ownership {
 
     /// The routing tables that tunnels take theirs from ("tun" and a number).
     package static let tables: ClosedRange<UInt32> = 0x7475_6e00...0x7475_6eff
+
+    /// Where the rules stand that keep outer packets in, ahead of all others.
+    package static let confinementPriority: UInt32 = 1_900
 
     /// Where the rules stand that let packets pass all tunnels, ahead of every tunnel's own.
     package static let exemptionPriority: UInt32 = 9_900

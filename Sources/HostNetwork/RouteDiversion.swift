@@ -8,10 +8,13 @@ package struct RouteDiversion: Hashable, Sendable {
     package let prefix: IPPrefix
     /// The name of the link that its packets go to; nil where they go nowhere.
     package let interface: String?
+    /// Whether that is another tunnel of ours: of several the last one started has the default route.
+    package let isIntoTunnel: Bool
 
-    package init(prefix: IPPrefix, interface: String?) {
+    package init(prefix: IPPrefix, interface: String?, isIntoTunnel: Bool = false) {
         self.prefix = prefix
         self.interface = interface
+        self.isIntoTunnel = isIntoTunnel
     }
 
     /// How many prefixes beside the defaults are asked about: each costs some system calls.
@@ -22,7 +25,7 @@ extension KernelTables {
     /// Asks the kernel which way a packet without our mark goes to some addresses of each prefix.
     ///
     /// What goes by a more specific route than the prefix is the machine's own business (its local networks), unless all
-    /// of the prefix does. So is what goes into another tunnel: of several the last one has the default route.
+    /// of the prefix does.
     /// - Parameter tunnels: the interfaces of all tunnels.
     func diversions(
         of prefixes: [IPPrefix],
@@ -34,24 +37,21 @@ extension KernelTables {
         var diversions: [RouteDiversion] = []
         for prefix in chosen {
             let ways = try prefix.probes.map { (address) throws(NetlinkError) in try way(to: address) }
-            var passing: [Way] = []
-            var isDiverted = false
-            for way in ways {
-                if way.isLocal || way.interface == interface || way.interface.map(tunnels.contains) ?? false {
-                    continue
-                }
-                passing.append(way)
-                if way.interface != nil, way.length <= prefix.length { isDiverted = true }
+            let passing = ways.filter { !$0.isLocal && $0.interface != interface }
+            let isTunnels = { (way: Way) in way.interface.map(tunnels.contains) ?? false }
+            // What goes round all tunnels is the worse of the two.
+            for isIntoTunnel in [false, true] {
+                guard let way = prefix.diversion(by: passing.filter { isTunnels($0) == isIntoTunnel }, of: ways.count)
+                else { continue }
+                let name = try way.interface.flatMap { (index) throws(NetlinkError) in try link(index: index)?.name }
+                diversions.append(RouteDiversion(prefix: prefix, interface: name, isIntoTunnel: isIntoTunnel))
+                break
             }
-            guard isDiverted || passing.count == ways.count, let first = passing.first else { continue }
-            let other = passing.first { $0.interface != nil } ?? first
-            let name = try other.interface.flatMap { (index) throws(NetlinkError) in try link(index: index)?.name }
-            diversions.append(RouteDiversion(prefix: prefix, interface: name))
         }
         return diversions
     }
 
-    private struct Way {
+    fileprivate struct Way {
         /// Nil where the packet goes nowhere.
         var interface: UInt32?
         /// Of the prefix of the route that takes it.
@@ -81,6 +81,13 @@ extension IPPrefix {
         case .v4(let v4): length >= 4 && v4.value >> 28 == 0xe
         case .v6(let v6): length >= 8 && v6.high >> 56 == 0xff
         }
+    }
+
+    /// The way by which the prefix is led elsewhere; nil where these are but more specific routes to parts of it.
+    fileprivate func diversion(by passing: [KernelTables.Way], of count: Int) -> KernelTables.Way? {
+        let isDiverted = passing.contains { $0.interface != nil && $0.length <= length }
+        guard isDiverted || passing.count == count else { return nil }
+        return passing.first { $0.interface != nil } ?? passing.first
     }
 
     /// Up to four addresses spread over the prefix; of all IPv6 the part that is in use (2000::/3, RFC 4291, section 2.4).

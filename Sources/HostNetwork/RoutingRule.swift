@@ -27,6 +27,8 @@ package struct RoutingRule: Hashable, Sendable, Codable {
         case withoutOuterMark
         /// Datagrams that root sends from this UDP port, and in the reverse-path check those that come to it.
         case fromOuterPort(UInt16)
+        /// Our own outer packets from this UDP port, but not our questions after their way.
+        case outerPackets(fromPort: UInt16)
     }
 
     package init(
@@ -87,6 +89,11 @@ package struct RoutingRule: Hashable, Sendable, Codable {
             writer.put(FRA_IP_PROTO, UInt8(IPPROTO_UDP))
             writer.put(FRA_SPORT_RANGE, raw: fib_rule_port_range(start: port, end: port))
             writer.put(FRA_UID_RANGE, raw: fib_rule_uid_range(start: 0, end: 0))
+        case .outerPackets(let port):
+            writer.put(FRA_FWMARK, Ownership.outerMark)
+            writer.put(FRA_FWMASK, Ownership.outerMask | Ownership.questionMark)
+            writer.put(FRA_IP_PROTO, UInt8(IPPROTO_UDP))
+            writer.put(FRA_SPORT_RANGE, raw: fib_rule_port_range(start: port, end: port))
         }
     }
 }
@@ -139,14 +146,18 @@ package struct KernelRule: Hashable, Sendable {
         let table: UInt32 = attributes.number(FRA_TABLE) ?? UInt32(header.table)
         let action = Int(table == RoutingRule.nowhere ? FR_ACT_UNREACHABLE : FR_ACT_TO_TBL)
         guard Int(header.action) == action, header.tos == 0, header.flags & UInt32(FIB_RULE_INVERT) == 0,
-            attributes[FRA_OIFNAME] == nil, attributes.number(FRA_FWMARK, as: UInt32.self) ?? 0 == 0
+            attributes[FRA_OIFNAME] == nil
         else { return nil }
+        let mark = attributes.number(FRA_FWMARK, as: UInt32.self) ?? 0
         let mask = attributes.number(FRA_FWMASK, as: UInt32.self) ?? 0
         let ports = attributes.value(FRA_SPORT_RANGE, as: fib_rule_port_range.self)
-        switch (mask, ports) {
-        case (0, nil): return .always
-        case (Ownership.outerMask, nil): return .withoutOuterMark
-        case (0, let ports?) where ports.start == ports.end: return .fromOuterPort(ports.start)
+        switch (mark, mask, ports) {
+        case (0, 0, nil): return .always
+        case (0, Ownership.outerMask, nil): return .withoutOuterMark
+        case (0, 0, let ports?) where ports.start == ports.end: return .fromOuterPort(ports.start)
+        case (Ownership.outerMark, Ownership.outerMask | Ownership.questionMark, let ports?)
+        where ports.start == ports.end:
+            return .outerPackets(fromPort: ports.start)
         default: return nil
         }
     }

@@ -23,6 +23,11 @@ extension DeviceDriver {
         if sentLabel != nil { state.stage = .handshakeSent }
         if state.peers.contains(where: { $0.latestHandshake != nil }) { state.stage = .answered }
         guard verdict != .connected else { return }
+        if core.path == .lost, let obstacle {
+            // What the network says of packets that are kept in tells less.
+            for index in state.peers.indices { state.peers[index].failure = nil }
+            return state.reason = obstacle
+        }
         state.failure = state.peers.first { $0.configuredEndpoint != nil && $0.failure != nil }?.failure
         state.reason = reason(verdict, state)
         if core.isClockBehind(at: Moment(now: clock.now, wallClock: clock.label)) {

@@ -19,6 +19,8 @@ final class DeviceDriver {
     var memory = EndpointMemory()
     /// The latest label that this run has sent; nil before the first initiation.
     var sentLabel: WireGuardCore.Timestamp?
+    /// Why there is no way to the peers, as tunneld told it; nil where there is one, or no more is known.
+    var obstacle: String?
     private var isTableStale = false
     private var summary: DeviceSummary?
     /// How many changes, one in another, are under way.
@@ -150,10 +152,12 @@ private struct DeviceSummary: Equatable {
     let verdict: DeviceVerdict
     private let sentLabel: WireGuardCore.Timestamp?
     private let peers: [PublicKey: Peer]
+    private let obstacle: String?
 
     init(of driver: DeviceDriver, at moment: Moment) {
         verdict = driver.core.verdict(at: moment.now)
         sentLabel = driver.sentLabel
+        obstacle = driver.obstacle
         var peers: [PublicKey: Peer] = [:]
         for identifier in driver.peers.keys {
             guard let report = driver.core.report(of: identifier, sample: driver.sample(of: identifier), at: moment.now)

@@ -78,6 +78,7 @@ package actor WireGuardTunnel: TunnelProvider {
         if let network = change.network { tunnel.driver.memory.enter(network) }
         let isLost = change.available == false
         if !isLost { tunnel.loop.post(.forgetPaths) }
+        tunnel.driver.obstacle = isLost ? change.obstacle : nil
         tunnel.driver.networkChanged(isLost ? .lost : change.moved == false ? .elsewhere : .moved)
     }
 

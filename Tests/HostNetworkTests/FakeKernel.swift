@@ -16,8 +16,12 @@ final class FakeKernel: NetlinkSocket {
         var addresses: Set<InterfaceAddress> = []
         var routes: [KernelRoute] = []
         var rules: [FakeRule] = []
-        /// The answers of route look-ups.
+        var labels: Set<AddressLabel> = []
+        /// Whether it knows labels at all.
+        var hasLabels = true
+        /// The answers of route look-ups, and the addresses that packets come from there where it isn't a usual one.
         var paths: [IPAddress: UInt32] = [:]
+        var sources: [IPAddress: IPAddress?] = [:]
 
         /// The same, whatever the order in which things were added.
         var sorted: Tables {
@@ -96,6 +100,8 @@ final class FakeKernel: NetlinkSocket {
             return tables.rules.filter { $0.rule.destination.address.family == header.family }.map(\.message)
         case Int(RTM_GETLINK):
             return tables.links.map { $0.value.message(index: $0.key) }
+        case Int(RTM_GETADDRLABEL) where tables.hasLabels:
+            return tables.labels.map(\.add.message)
         default:
             throw .refused(code: EOPNOTSUPP, text: nil)
         }
@@ -150,6 +156,8 @@ extension FakeKernel.Tables {
             answer.rtm_type = UInt8(RTN_UNICAST)
             $0.header(answer)
             $0.put(RTA_OIF.rawValue, interface)
+            let usual: IPAddress? = IPAddress(address.isIPv6 ? "2001:db8:77::1" : "203.0.113.77")
+            if let source = sources[address] ?? usual { $0.put(RTA_PREFSRC.rawValue, bytes: source.bytes) }
         }.message
     }
 
@@ -187,6 +195,14 @@ extension FakeKernel.Tables {
                 throw .refused(code: ESRCH, text: nil)
             }
             routes.remove(at: index)
+        case Int(RTM_NEWADDRLABEL), Int(RTM_DELADDRLABEL):
+            guard let label = try AddressLabel(message) else { throw .refused(code: EINVAL, text: nil) }
+            if Int(message.type) == Int(RTM_NEWADDRLABEL) {
+                guard hasLabels, links[label.interface] != nil else { throw .refused(code: EINVAL, text: nil) }
+                guard labels.insert(label).inserted else { throw .refused(code: EEXIST, text: nil) }
+            } else {
+                guard labels.remove(label) != nil else { throw .refused(code: ESRCH, text: nil) }
+            }
         case Int(RTM_NEWRULE), Int(RTM_DELRULE):
             let read = try KernelRule(message)
             guard let rule = read.rule.map({ FakeKernel.FakeRule(rule: $0, owner: read.owner) }) else {

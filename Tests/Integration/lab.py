@@ -145,7 +145,8 @@ class Namespace:
         routes = self.exec("ip", "route", "show", "table", "all").stdout
         routes6 = self.exec("ip", "-6", "route", "show", "table", "all").stdout
         sysctls = self.exec("sysctl", "net.ipv4.conf.all.src_valid_mark", "net.ipv4.conf.all.rp_filter").stdout
-        text = "\n".join([links, addresses, rules, routes, routes6, sysctls])
+        labels = self.exec("ip", "addrlabel").stdout
+        text = "\n".join([links, addresses, rules, routes, routes6, sysctls, labels])
         return re.sub(r"(expires|valid_lft|preferred_lft) \S+", "", text).splitlines()
 
 

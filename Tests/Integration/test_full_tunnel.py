@@ -140,6 +140,40 @@ class FullTunnel(unittest.TestCase):
         for name in ("full1", "full2"):
             self.assertEqual(self.daemon.status(name)["lostRoutes"], [])
 
+    def test_one_that_yields_its_default_route_says_to_which(self):
+        one = self.tunnel(1)
+        self.tunnel(2)
+        for restarted in False, True:
+            if restarted:
+                self.daemon.kill()
+                self.daemon.start()
+                for name in "full1", "full2":
+                    self.daemon.wait_status(name, "connected", 20)
+            status, winner = self.daemon.status("full1"), self.daemon.status("full2")
+            self.assertEqual(
+                sorted((route["prefix"], route["name"], route["identifier"], route["interface"])
+                       for route in status["yieldedRoutes"]),
+                [(prefix, "full2", winner["identifier"], winner["interface"]) for prefix in ("0.0.0.0/0", "::/0")])
+            self.assertIn("The tunnel full2 has 0.0.0.0/0, ::/0 now", " ".join(status["notes"]))
+            self.assertIn("The tunnel full2 has 0.0.0.0/0, ::/0 now", self.daemon.ctl("status", "full1").stdout)
+            self.assertEqual((winner["yieldedRoutes"], winner["notes"]), ([], []))
+            check = self.daemon.ctl("status", "full1", "--check", check=False)
+            self.assertEqual((check.returncode, self.daemon.ctl("status", "full2", "--check", check=False).returncode),
+                             (3, 0))
+            self.assertIn("traffic to 0.0.0.0/0 ::/0 goes through full2, not full1", check.stderr)
+        self.daemon.ctl("down", "full2")
+        status = self.daemon.status("full1")
+        self.assertEqual((status["yieldedRoutes"], status["notes"]), ([], []))
+        self.assertEqual(self.daemon.ctl("status", "full1", "--check").returncode, 0)
+        self.assertTrue(self.goes_through(one))
+
+    def test_a_split_tunnel_beside_a_full_one_yields_nothing(self):
+        self.tunnel(1)
+        self.tunnel(2, allowed="10.22.0.0/24")
+        for name in "full1", "full2":
+            self.assertEqual(self.daemon.status(name)["yieldedRoutes"], [])
+            self.assertEqual(self.daemon.ctl("status", name, "--check").returncode, 0)
+
     def test_the_dns_line_is_put_in_force_and_kept(self):
         private = genkey()
         peer = WireGuardGo(self.lab, self.b)

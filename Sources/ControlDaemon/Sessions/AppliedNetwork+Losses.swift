@@ -21,6 +21,9 @@ extension AppliedNetwork {
         present.notes += losses.rules.map {
             "The routing rule \($0.priority) was removed from outside: \($0.consequence)."
         }
+        present.notes += losses.labels.map {
+            "The label of \($0) was removed from outside: packets to the peers may take it as their source."
+        }
         present.notes += losses.diversions.map { diversion in
             "Traffic to \(diversion.prefix) doesn't go through the tunnel: a rule or a route from outside sends it "
                 + (diversion.interface.map { "to \($0)." } ?? "nowhere.")
@@ -35,6 +38,7 @@ extension NetworkLosses {
     var items: [String] {
         addresses.map { "the address \($0)" } + routes.map { "the route to \($0)" }
             + barriers.map { "the unreachable route to \($0)" } + rules.map { "the routing rule \($0.priority)" }
+            + labels.map { "the label of \($0)" }
     }
 }
 
@@ -46,6 +50,7 @@ extension RoutingRule {
         case .always where Ownership.exceptions.contains(priority):
             "traffic to \(destination) may go through the tunnel that is to stay out of it"
         case .always: "networks of other interfaces within \(destination) are not reached directly"
+        case .outerPackets: "packets to the peers may leave with a tunnel's address as their source"
         case .fromOuterPort: "the reverse-path filter may drop what the peers send"
         }
     }

@@ -189,6 +189,9 @@ package struct HostTunnelNetwork: TunnelNetwork {
                 let losses = try await host.losses(of: journal, routes: applied.routes.compactMap { IPPrefix($0) })
                 reading.applied = applied.without(losses, mtu: link.mtu)
                 reading.lostRoutes = losses.prefixes.sorted().map(\.description)
+                reading.yields = losses.yields.compactMap { yield in
+                    yield.interface.map { (yield.prefix.description, $0) }
+                }
                 reading.dns = await readDNS(interface, applied)
             }
             return reading

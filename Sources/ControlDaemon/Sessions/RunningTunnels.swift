@@ -6,8 +6,16 @@ import Synchronization
 final class RunningTunnels: Sendable {
     typealias Handler = @Sendable (_ areRunning: Bool) -> Void
 
+    /// What others need to know of one.
+    struct Running: Hashable {
+        var name: String
+        /// The name of its interface; nil before it has one.
+        var interface: String?
+    }
+
     private struct State {
         var running: Set<String> = []
+        var tunnels: [String: Running] = [:]
         var handler: Handler?
     }
 
@@ -19,10 +27,19 @@ final class RunningTunnels: Sendable {
         state.withLock { state in
             if isRunning {
                 if state.running.insert(identifier).inserted { state.handler?(true) }
-            } else if state.running.remove(identifier) != nil, state.running.isEmpty {
-                state.handler?(false)
+            } else {
+                state.tunnels[identifier] = nil
+                if state.running.remove(identifier) != nil, state.running.isEmpty { state.handler?(false) }
             }
         }
+    }
+
+    /// Takes note of what one is called now.
+    func note(_ identifier: String, _ tunnel: Running) { state.withLock { $0.tunnels[identifier] = tunnel } }
+
+    /// The tunnel that has this interface; nil for none.
+    func tunnel(withInterface name: String) -> (identifier: String, name: String)? {
+        state.withLock { $0.tunnels.first { $0.value.interface == name }.map { ($0.key, $0.value.name) } }
     }
 
     /// Has the handler called with each tunnel that starts (`true`), also for those that run now, and once the last one has

@@ -13,6 +13,7 @@ extension Tunnel {
     func resume(_ record: SessionRecord) async {
         live = LiveSession(record: record, in: services.journal)
         nextConfiguration = record.configuration
+        noteRunning()
         live?.keptTimestamp = services.timestamps.timestamp(of: identifier)
         live?.endpoints = services.memory.endpoints(of: identifier, in: record.session)
         await services.store.pin(StoreContents.references(in: record.configuration), by: record.session)

@@ -44,19 +44,32 @@ extension Tunnel {
         if let path { self.live?.path = path }
         // Without a way there is nothing to take over; the provider has its own clock for what it tries.
         let isLost = path?.isAvailable == false
+        if let path, path.obstacle != before?.obstacle { await followObstacle(path, session) }
         if look == .telling || isLost != (before?.isAvailable == false) {
             _ = try? await ask(
                 "PathChanged",
                 ProviderCalls.PathChangedParameters(
                     available: path?.isAvailable,
                     moved: path.map { $0.isAnotherWay(than: before) },
-                    network: path?.network
+                    network: path?.network,
+                    obstacle: isLost ? path?.obstacle?.sentence : nil
                 ),
                 timeout: Self.statusPatience,
                 over: connection
             )
         }
         if !isLost { await followMTU(path, before, session) }
+    }
+
+    /// Keeps outer packets in that have no address to come from, and lets them out again, before the provider is told.
+    private func followObstacle(_ path: OuterPath, _ session: String) async {
+        guard let live, live.session == session, live.record.applied != nil else { return }
+        if let obstacle = path.obstacle { log.warning("\(live.record.configuration.name): \(obstacle.sentence)") }
+        do {
+            try await putInForce(nil)
+        } catch {
+            log.warning("The settings can't follow the path to the peers, going on with those that are: \(error)")
+        }
     }
 
     /// Puts the settings in force once more where the path carries another size now, or leads to other endpoints: those
@@ -82,6 +95,21 @@ extension Tunnel {
 
 extension Tunnel.PathLook: Comparable {
     static func < (a: Tunnel.PathLook, b: Tunnel.PathLook) -> Bool { a.rawValue < b.rawValue }
+}
+
+extension OuterPath.Obstacle {
+    /// What stands in the way, and what to do.
+    var sentence: String {
+        switch self {
+        case .noSource(let link):
+            "This machine has no address to send from to the peers: \(link) has none that leads further than the link, and no "
+                + "other link has one but the tunnels. Give \(link) an address, or its route one to send from "
+                + "(ip route change … src ADDRESS)."
+        case .intoTunnel(let interface):
+            "The way to the peers leads into a tunnel, by a rule or a route from outside: to \(interface). Remove it; "
+                + "`ip rule` and `ip route get ADDRESS mark 0x8000000` show it."
+        }
+    }
 }
 
 extension OuterPath {

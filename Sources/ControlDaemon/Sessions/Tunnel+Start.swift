@@ -55,7 +55,14 @@ extension Tunnel {
 
     func saveRecord() throws {
         guard let live else { return }
+        noteRunning()
         try live.file.write(live.record)
+    }
+
+    /// Has other tunnels know this one by its name and its interface.
+    func noteRunning() {
+        guard let record = live?.record else { return }
+        services.running.note(identifier, .init(name: record.configuration.name, interface: record.interface))
     }
 
     /// The secrets that the configuration refers to.

@@ -33,9 +33,36 @@ extension Tunnel {
         var view = view(of: stored, condition, state, reading?.applied, reading?.dns, readAt: .now())
         view.counters = reading.flatMap(counters)
         view.lostRoutes = reading?.lostRoutes ?? []
+        view.yieldedRoutes = yielded(reading?.yields ?? [])
+        view.notes += Self.notes(on: view.yieldedRoutes)
         // It may have another name since it was made, and nobody has told yet.
         if view.interface != nil, let name = reading?.name { view.interface = name }
         return view
+    }
+
+    private func yielded(_ yields: [(prefix: String, interface: String)]) -> [YieldedRoute] {
+        yields.map { prefix, interface in
+            let winner = services.running.tunnel(withInterface: interface)
+            return YieldedRoute(
+                prefix: prefix,
+                identifier: winner?.identifier,
+                name: winner?.name,
+                interface: interface
+            )
+        }
+    }
+
+    private static func notes(on routes: [YieldedRoute]) -> [String] {
+        var winners: [String] = []
+        for route in routes where !winners.contains(route.interface) { winners.append(route.interface) }
+        return winners.map { winner in
+            let own = routes.filter { $0.interface == winner }
+            let prefixes = own.map(\.prefix).joined(separator: ", ")
+            let name = own.first?.name ?? winner
+            return
+                "The tunnel \(name) has \(prefixes) now, for it came later or enforces its routes; when it ends, this one has "
+                + "that again."
+        }
     }
 
     /// What the provider says now; where there is none to ask, what it told last.

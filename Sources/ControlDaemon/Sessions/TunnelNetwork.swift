@@ -79,6 +79,8 @@ package struct InterfaceReading: Sendable {
     package var applied: AppliedNetwork?
     /// Prefixes that ought to lead into the tunnel, and don't.
     package var lostRoutes: [String]
+    /// Prefixes that another tunnel carries, with the name of its interface.
+    package var yields: [(prefix: String, interface: String)] = []
     /// Nil where the interface is gone, or can't be asked for.
     package var counters: LinkStatistics?
     /// How the name servers fare; nil where there are none in force, or nobody asked.

@@ -8,7 +8,7 @@ import NetworkTypes
 /// A part that nobody tells is left empty. Works in the network namespace of the thread that makes it.
 package struct SnapshotReader: Sendable {
     let socket: any NetlinkSocket
-    private let ownInterfaces: OwnInterfaces
+    let ownInterfaces: OwnInterfaces
     private let nameServers: NameServerReader
     private let metered: MeteredReader
     private let wireless: WirelessNames?
