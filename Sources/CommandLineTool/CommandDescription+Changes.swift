@@ -50,7 +50,7 @@ extension CommandDescription {
             operands: [name, OperandDescription("KEY=VALUE", .text, repeats: true)],
             details: [
                 "true or false: enabled, exclusive, startAtBoot, includeAllNetworks, excludeLocalNetworks, enforceRoutes, "
-                    + "persistentBlock, disconnectOnSleep, onDemand.enabled.",
+                    + "persistentBlock, disconnectOnSleep, nestedIn, onDemand.enabled.",
                 "Text, or nothing to unset it: name, serverAddress, username, passwordReference, owner.application, "
                     + "provider.identifier.",
                 "JSON: onDemand.rules='[{\"action\":\"connect\",\"interfaceTypeMatch\":\"wiFi\"}]'; the rules are tried in "

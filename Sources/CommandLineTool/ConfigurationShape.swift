@@ -10,7 +10,7 @@ enum ConfigurationShape {
             "enabled": .boolean, "exclusive": .boolean, "startAtBoot": .boolean, "serverAddress": .optionalText,
             "username": .optionalText, "passwordReference": .optionalText, "includeAllNetworks": .boolean,
             "excludeLocalNetworks": .boolean, "enforceRoutes": .boolean, "persistentBlock": .boolean,
-            "disconnectOnSleep": .boolean,
+            "disconnectOnSleep": .boolean, "nestedIn": .optionalText,
             "onDemand": .object(["enabled": .boolean, "rules": .array(of: .any)]),
             "provider": .object([
                 "identifier": .text,

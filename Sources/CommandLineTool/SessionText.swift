@@ -53,6 +53,7 @@ package enum SessionText {
             let times = losses.count == 1 ? "once" : "\(losses.count) times"
             add("", "provider lost \(times), last at \(QuantityText.time(losses.time)): \(losses.reason)")
         }
+        add("nested in", view.nestedIn)
         add("addresses", view.addresses.joined(separator: ", "))
         add("routes", view.routes.joined(separator: ", "))
         add("DNS", view.dns.map(dns))

@@ -23,6 +23,10 @@ package struct Configuration: Codable, Equatable, Sendable {
     package var enforceRoutes: Bool
     package var persistentBlock: Bool
     package var disconnectOnSleep: Bool
+    /// The identifier of the configuration through whose tunnel this one's outer packets go; a save takes its name, too.
+    ///
+    /// Nil: outside of all tunnels.
+    package var nestedIn: String?
     package var onDemand: OnDemand
     package var provider: Provider?
 
@@ -31,7 +35,7 @@ package struct Configuration: Codable, Equatable, Sendable {
         case version, identifier, generation, name, owner, type, enabled, exclusive, startAtBoot, serverAddress,
             username
         case passwordReference, includeAllNetworks, excludeLocalNetworks, enforceRoutes, persistentBlock
-        case disconnectOnSleep, onDemand, provider
+        case disconnectOnSleep, nestedIn, onDemand, provider
     }
 
     package init(name: String, owner: Owner, provider: Provider) {
@@ -120,6 +124,7 @@ extension Configuration {
         enforceRoutes = try c.decodeIfPresent(Bool.self, forKey: .enforceRoutes) ?? false
         persistentBlock = try c.decodeIfPresent(Bool.self, forKey: .persistentBlock) ?? false
         disconnectOnSleep = try c.decodeIfPresent(Bool.self, forKey: .disconnectOnSleep) ?? false
+        nestedIn = try c.decodeIfPresent(String.self, forKey: .nestedIn)
         onDemand = try c.decodeIfPresent(OnDemand.self, forKey: .onDemand) ?? OnDemand(enabled: false, rules: [])
         provider = try c.decodeIfPresent(Provider.self, forKey: .provider)
     }

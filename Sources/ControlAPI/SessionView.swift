@@ -38,6 +38,8 @@ package struct SessionView: Codable, Equatable, Sendable {
     package var lostRoutes: [String]
     /// Prefixes of this tunnel that another one carries now.
     package var yieldedRoutes: [YieldedRoute]
+    /// The name of the tunnel that its outer packets go through; null where they go outside of all.
+    package var nestedIn: String?
     package var mtu: Int?
     package var dns: DNSView?
     /// Null where traffic isn't blocked, nor is to be.
@@ -67,7 +69,7 @@ extension SessionView {
         case identifier, name, status, since, interface, readAt, session, providerProcess, providerLosses
         case lastDisconnectError, peers, counters, enabled, generation, newerConfigurationWaiting, notInForce, stage,
             reason, failure, publicKey
-        case listenPort, addresses, routes, lostRoutes, yieldedRoutes, mtu, dns, block, notes
+        case listenPort, addresses, routes, lostRoutes, yieldedRoutes, nestedIn, mtu, dns, block, notes
     }
 
     /// Every key stands in the document, `null` where there is nothing to say.
@@ -98,6 +100,7 @@ extension SessionView {
         try c.encode(routes, forKey: .routes)
         try c.encode(lostRoutes, forKey: .lostRoutes)
         try c.encode(yieldedRoutes, forKey: .yieldedRoutes)
+        try c.encode(nestedIn, forKey: .nestedIn)
         try c.encode(mtu, forKey: .mtu)
         try c.encode(dns, forKey: .dns)
         try c.encode(block, forKey: .block)

@@ -13,13 +13,17 @@ extension HostNetwork {
     }
 
     /// The ways that outer packets take to endpoints.
-    package nonisolated func path(to endpoints: [Endpoint]) async throws(NetlinkError) -> OuterPath {
+    package nonisolated func path(
+        to endpoints: [Endpoint],
+        by passage: OuterPassage,
+        from port: UInt16?
+    ) async throws(NetlinkError) -> OuterPath {
         try SnapshotReader(
             socket: reader.socket,
             ownInterfaces: ownInterfaces,
             nameServers: NameServerReader(bus: nil),
             metered: MeteredReader(bus: nil)
-        ).path(to: endpoints)
+        ).path(to: endpoints, by: passage, from: port)
     }
 
     /// A reader of what is around the tunnels, that tells the interfaces of tunnels from others.

@@ -20,15 +20,17 @@ package struct RouteLookup: Hashable, Sendable {
 extension KernelTables {
     /// Asks the kernel where a packet with our mark goes: the way of the outer packets.
     ///
+    /// - Parameter port: the one that they come from, by which those of a nested tunnel are told.
     /// - Returns: nil where no route leads there.
     package func lookUp(
         _ address: IPAddress,
         mark: UInt32 = Ownership.outerMark | Ownership.questionMark,
-        zone: UInt32 = 0
+        zone: UInt32 = 0,
+        port: UInt16? = nil
     ) throws(NetlinkError) -> RouteLookup? {
         // IPv6 tells the table unasked and knows no such flag.
         let flags = address.isIPv6 ? 0 : UInt32(RTM_F_LOOKUP_TABLE)
-        guard let answer = try route(to: address, flags, mark: mark, zone: zone) else { return nil }
+        guard let answer = try route(to: address, flags, mark: mark, zone: zone, port: port) else { return nil }
         let (header, attributes) = try answer.read(rtmsg.self)
         // IPv6 answers with the route itself where it leads nowhere.
         guard let interface: UInt32 = attributes.number(RTA_OIF.rawValue),
@@ -49,7 +51,8 @@ extension KernelTables {
         to address: IPAddress,
         _ flags: UInt32,
         mark: UInt32 = 0,
-        zone: UInt32 = 0
+        zone: UInt32 = 0,
+        port: UInt16? = nil
     ) throws(NetlinkError) -> NetlinkMessage? {
         let request = NetlinkRequest(RTM_GETROUTE) {
             var header = rtmsg()
@@ -60,6 +63,10 @@ extension KernelTables {
             $0.put(RTA_DST.rawValue, bytes: address.bytes)
             if mark != 0 { $0.put(RTA_MARK.rawValue, mark) }
             if zone != 0 { $0.put(RTA_OIF.rawValue, zone) }
+            if let port {
+                $0.put(RTA_IP_PROTO.rawValue, UInt8(IPPROTO_UDP))
+                $0.put(RTA_SPORT.rawValue, port.bigEndian)
+            }
         }
         do throws(NetlinkError) {
             return try socket.request(request).first

@@ -73,7 +73,7 @@ package struct NetworkApplier: Sendable {
     ) throws(NetworkSettingsError) -> (objects: NetworkPlan, mtu: Int) {
         let (mtu, mtuNote) = try TunnelMTU.decide(explicit: settings.mtu, paths: paths(settings))
         if let mtuNote { notes.append(mtuNote) }
-        let slot = try TunnelSlot(journal, state, tables)
+        let slot = try TunnelSlot(journal, state, tables, aheadOf: firstPriority(of: settings.passage, state))
         if slot.isBehindOthers {
             notes.append(
                 NetworkNote(.notAheadOfOthers, "Other tunnels keep going first: no lower rule priority is free.")
@@ -89,6 +89,9 @@ package struct NetworkApplier: Sendable {
             unroutedNetworks: state.unroutedNetworks
         )
         ownInterfaces.insert(settings.interface.index)
+        if case .through(let outer) = settings.passage {
+            facts.isIPv6Outside = controls.ipv6State(of: outer.name) == .usable
+        }
         facts.withoutSource = try endpointsWithoutSource(settings)
         if settings.policy.followsSurroundings { try addSurroundings(settings, &facts) }
         return (try NetworkPlan(settings, facts), mtu)
@@ -107,10 +110,29 @@ package struct NetworkApplier: Sendable {
         }
     }
 
+    private func firstPriority(
+        of passage: OuterPassage,
+        _ state: NetworkState
+    ) throws(NetworkSettingsError) -> UInt32? {
+        guard let outer = passage.interface else { return nil }
+        do throws(NetlinkError) {
+            var own: Set<UInt32> = []
+            for isIPv6 in [false, true] {
+                let filter = KernelRoute.Filter(isIPv6: isIPv6, owner: Ownership.routingProtocol, interface: outer)
+                own.formUnion(try tables.routes(filter).map(\.route.table).filter(Ownership.tables.contains))
+            }
+            let priorities = state.allRules.filter { $0.isOurs && own.contains($0.table) }.map(\.priority)
+            return priorities.filter(Ownership.priorities.contains).min()
+        } catch {
+            throw NetworkSettingsError("Cannot look up the rules of the tunnel around this one.", error)
+        }
+    }
+
     private func endpointsWithoutSource(
         _ settings: TunnelNetworkSettings
     ) throws(NetworkSettingsError) -> [IPAddress] {
-        guard !settings.endpoints.isEmpty, settings.table == .automatic else { return [] }
+        // Inside of another tunnel that one's address is the right one.
+        guard !settings.endpoints.isEmpty, settings.table == .automatic, settings.passage.isOutside else { return [] }
         do throws(NetlinkError) {
             let own = try tables.tunnelAddresses(ownInterfaces, coming: settings.addresses.map(\.address))
             var found: [IPAddress] = []
@@ -128,8 +150,12 @@ package struct NetworkApplier: Sendable {
     }
 
     private func paths(_ settings: TunnelNetworkSettings) throws(NetworkSettingsError) -> [TunnelMTU.Path] {
-        guard settings.mtu == nil else { return [] }
+        guard settings.mtu == nil, settings.passage != .closed else { return [] }
         do throws(NetlinkError) {
+            if let outer = settings.passage.interface {
+                guard let mtu = try tables.link(index: outer)?.mtu else { return [] }
+                return settings.endpoints.map { TunnelMTU.Path(mtu: mtu, isIPv6: $0.address.isIPv6) }
+            }
             let found = try settings.endpoints.map { (endpoint) throws(NetlinkError) in try tables.pathMTU(to: endpoint)
             }
             return found.compactMap { $0 }

@@ -19,7 +19,7 @@ package struct NetworkJournal: Hashable, Sendable, Codable {
     }
 
     /// The tunnel's own table: the one that its rules look in.
-    var ownTable: UInt32? { routes.first { Ownership.tables.contains($0.table) }?.table }
+    var ownTable: UInt32? { routes.lazy.compactMap { Ownership.ownTable(besides: $0.table) }.first }
 
     /// The first of the tunnel's rule priorities.
     var rulePriority: UInt32? {

@@ -9,6 +9,8 @@ package struct NetworkLosses: Equatable, Sendable {
     /// Prefixes without the unreachable route that stands behind the tunnel's.
     package var barriers: [IPPrefix] = []
     package var rules: [RoutingRule] = []
+    /// Ways of the outer packets into the tunnel around this one.
+    package var passages: [IPPrefix] = []
     /// Addresses whose label was removed.
     package var labels: [IPAddress] = []
     /// Prefixes with all their routes and rules, that the kernel sends elsewhere all the same.
@@ -19,6 +21,7 @@ package struct NetworkLosses: Equatable, Sendable {
     /// Whether nothing is missing that could be put back.
     package var isEmpty: Bool {
         addresses.isEmpty && routes.isEmpty && barriers.isEmpty && rules.isEmpty && labels.isEmpty
+            && passages.isEmpty
     }
 
     /// Prefixes that don't lead into the tunnel, for whatever reason.
@@ -43,8 +46,10 @@ package struct NetworkLosses: Equatable, Sendable {
         self.addresses = journal.addresses.map(\.prefix).filter { !present.contains($0) }
         let ours = Set(routes.filter(\.isOurs).map(\.route))
         let main = routes.map(\.route).filter { $0.table == Route.mainTable && $0.kind == .unicast }.map(\.destination)
+        let unicast = journal.routes.filter { $0.kind == .unicast && !ours.contains($0) }
+        passages = unicast.filter { Ownership.passageTables.contains($0.table) }.map(\.destination)
         self.routes =
-            journal.routes.filter { $0.kind == .unicast && !ours.contains($0) }.map(\.destination)
+            unicast.filter { !Ownership.passageTables.contains($0.table) }.map(\.destination)
             + covered.filter { prefix in !main.contains { $0.length <= prefix.length && $0.contains(prefix.address) } }
         barriers = journal.routes.filter { $0.kind == .unreachable && !ours.contains($0) }.map(\.destination)
         let known = Set(rules.filter(\.isOurs).compactMap(\.rule))
@@ -102,12 +107,12 @@ extension KernelTables {
         guard let interface = journal.interface else {
             return NetworkLosses(of: journal, addresses: [], routes: [], rules: [])
         }
-        let own = Set(journal.routes.map(\.destination))
+        let own = Set(journal.routes.filter { !Ownership.passageTables.contains($0.table) }.map(\.destination))
         let covered = routes.filter { !own.contains($0) }
         var filters: Set<KernelRoute.Filter> = []
         for route in journal.routes {
             // What leads nowhere is on no interface.
-            let place = Ownership.tables.contains(route.table) ? nil : interface.index
+            let place = Ownership.ownTable(besides: route.table) != nil ? nil : interface.index
             filters.insert(.init(route.destination, table: route.table, interface: place))
         }
         for prefix in covered { filters.insert(.init(prefix, table: Route.mainTable, interface: interface.index)) }
@@ -129,7 +134,7 @@ extension KernelTables {
 }
 
 extension Route {
-    fileprivate var isInOthersTable: Bool { table != Self.mainTable && !Ownership.tables.contains(table) }
+    fileprivate var isInOthersTable: Bool { table != Self.mainTable && Ownership.ownTable(besides: table) == nil }
 }
 
 extension KernelRoute.Filter {

@@ -13,6 +13,8 @@ struct NetworkPlan: Hashable, Sendable {
         var rulePriority: UInt32
         /// Whether IPv6 addresses can have labels of ours.
         var hasAddressLabels = false
+        /// Whether the tunnel that this one is nested in carries IPv6.
+        var isIPv6Outside = true
         /// Endpoints to which the kernel would send with a tunnel's address as the source.
         var withoutSource: [IPAddress] = []
         /// Networks of the tunnel's addresses whose route somebody took away; the kernel makes it with the address alone.
@@ -63,6 +65,7 @@ struct NetworkPlan: Hashable, Sendable {
         // They come before what they are exceptions from.
         let families = Set(rules.map(\.destination.address.isIPv6))
         rules = exceptions.rules(of: families, diverted, settings, facts) + rules
+        if let port = settings.outerPort, !settings.passage.isOutside { addPassage(settings, port, facts) }
         if isAutomatic, let port = settings.outerPort {
             for address in facts.withoutSource.withoutDoubles() {
                 guard let endpoint = IPPrefix(address, length: address.bitCount) else { continue }
@@ -139,6 +142,27 @@ struct NetworkPlan: Hashable, Sendable {
         )
     }
 
+    /// Leads the outer packets, told by their port, into the tunnel that this one is nested in, or nowhere: with its
+    /// interface the route goes, and what is behind stays.
+    private mutating func addPassage(_ settings: TunnelNetworkSettings, _ port: UInt16, _ facts: Facts) {
+        let table = Ownership.passageTable(besides: facts.ownTable)
+        for prefix in [IPPrefix.allIPv4, .allIPv6] {
+            guard prefix == .allIPv4 || facts.ipv6 != .notInKernel else { continue }
+            routes.append(Route(unreachable: prefix, table: table))
+            if let interface = settings.passage.interface, prefix == .allIPv4 || facts.isIPv6Outside {
+                routes.append(Route(to: prefix, interface: interface, table: table))
+            }
+            rules.append(
+                RoutingRule(
+                    to: prefix,
+                    priority: Ownership.confinementPriority,
+                    table: table,
+                    condition: .fromOuterPort(port)
+                )
+            )
+        }
+    }
+
     private mutating func noteUselessPolicy(_ settings: TunnelNetworkSettings) {
         guard settings.policy.followsSurroundings || !settings.excludedRoutes.isEmpty else { return }
         notes.append(
@@ -163,7 +187,7 @@ struct NetworkPlan: Hashable, Sendable {
         guard settings.table == .automatic else { return [] }
         let own = addresses.map(\.network).filter { $0.length < $0.address.bitCount }
         let excluded = exceptions.excluded + (settings.policy.excludesLocal ? exceptions.local : [])
-        let apart = settings.endpoints.map(\.address) + excluded.map(\.address)
+        let apart = (settings.endpoints + settings.othersEndpoints).map(\.address) + excluded.map(\.address)
         let holding = (routes + own).filter { prefix in apart.contains(where: prefix.contains) }
         let defaults = routes.filter { $0.length == 0 }
         let enforced = settings.policy.overridesOthers ? routes : []

@@ -34,8 +34,10 @@ struct NetworkState: Sendable {
             try tables.routes(.init(isIPv6: isIPv6, owner: Ownership.routingProtocol))
         }
         let ownTable = journal.ownTable
-        routes = ours.joined().map(\.route).filter {
-            $0.interface == interface.index || ($0.kind == .unreachable && $0.table == ownTable)
+        let passageTable = ownTable.map { Ownership.passageTable(besides: $0) }
+        routes = ours.joined().map(\.route).filter { route in
+            guard !Ownership.passageTables.contains(route.table) else { return route.table == passageTable }
+            return route.interface == interface.index || (route.kind == .unreachable && route.table == ownTable)
         }
         allRules = try tables.rules(isIPv6: false) + tables.rules(isIPv6: true)
         let named = Set(journal.rules)

@@ -25,6 +25,8 @@ package struct OuterPath: Hashable, Sendable {
         case noSource(link: String)
         /// The route to the endpoint leads into a tunnel; the name of its interface.
         case intoTunnel(String)
+        /// The tunnel that this one is nested in isn't up.
+        case waitsForOuter
     }
 
     /// Those that lead to a link which carries packets.
@@ -71,20 +73,37 @@ extension NetworkSnapshot {
 
 extension SnapshotReader {
     /// The ways to endpoints, as the kernel chooses them now.
-    package func path(to endpoints: [Endpoint]) throws(NetlinkError) -> OuterPath {
+    ///
+    /// - Parameters:
+    ///   - passage: where they are to go.
+    ///   - port: the one that they come from.
+    package func path(
+        to endpoints: [Endpoint],
+        by passage: OuterPassage = .outside,
+        from port: UInt16? = nil
+    ) throws(NetlinkError) -> OuterPath {
         let snapshot = try kernelPart()
         let tables = KernelTables(socket: socket)
         var path = OuterPath(network: snapshot.identity)
+        guard passage != .closed else {
+            path.isAvailable = false
+            path.obstacle = .waitsForOuter
+            return path
+        }
+        let port = passage.isOutside ? nil : port
         let own = endpoints.isEmpty ? [] : try tables.tunnelAddresses(ownInterfaces)
         for endpoint in endpoints.prefix(OuterPath.limit) {
-            guard let found = try tables.lookUp(endpoint.address, zone: endpoint.zone),
+            guard let found = try tables.lookUp(endpoint.address, zone: endpoint.zone, port: port),
                 let link = snapshot.link(found.interface), link.hasCarrier
             else { continue }
-            guard !ownInterfaces.contains(link.index) else {
+            if let outer = passage.interface {
+                // Elsewhere they don't go; and that one's address is the right one.
+                guard link.index == outer else { continue }
+            } else if ownInterfaces.contains(link.index) {
                 path.obstacle = .intoTunnel(link.name)
                 continue
             }
-            guard OuterSource.isUsable(found.source, to: endpoint.address, own: own) else {
+            guard !passage.isOutside || OuterSource.isUsable(found.source, to: endpoint.address, own: own) else {
                 path.obstacle = .noSource(link: link.name)
                 continue
             }
@@ -99,7 +118,8 @@ extension SnapshotReader {
             path.mtus.append(TunnelMTU.Path(mtu: found.mtu(over: link.mtu), isIPv6: endpoint.address.isIPv6))
         }
         let isOutside = { (link: NetworkLink) in link.kind != .loopback && link.kind != .tunnel && link.hasCarrier }
-        path.isAvailable = endpoints.isEmpty ? snapshot.links.contains(where: isOutside) : !path.ways.isEmpty
+        let hasExit = passage.isOutside ? snapshot.links.contains(where: isOutside) : true
+        path.isAvailable = endpoints.isEmpty ? hasExit : !path.ways.isEmpty
         return path
     }
 }

@@ -28,6 +28,20 @@ package enum Ownership {
     /// The routing tables that tunnels take theirs from ("tun" and a number).
     package static let tables: ClosedRange<UInt32> = 0x7475_6e00...0x7475_6eff
 
+    /// The tables by which the outer packets of nested tunnels go, each as far from the first as the tunnel's own from its.
+    package static let passageTables: ClosedRange<UInt32> = 0x7475_6f00...0x7475_6fff
+
+    /// The table by which the outer packets go of the tunnel that has this one.
+    static func passageTable(besides table: UInt32) -> UInt32 {
+        passageTables.lowerBound + (table - tables.lowerBound)
+    }
+
+    /// The table of the tunnel's own that goes with one of either kind; nil for another's.
+    static func ownTable(besides table: UInt32) -> UInt32? {
+        if tables.contains(table) { return table }
+        return passageTables.contains(table) ? tables.lowerBound + (table - passageTables.lowerBound) : nil
+    }
+
     /// Where the rules stand that keep outer packets in, ahead of all others.
     package static let confinementPriority: UInt32 = 1_900
 

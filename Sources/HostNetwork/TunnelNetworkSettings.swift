@@ -28,8 +28,12 @@ package struct TunnelNetworkSettings: Hashable, Sendable {
     ///
     /// A route of the tunnel that holds one of them is kept from catching the outer packets.
     package var endpoints: [Endpoint]
+    /// Where the outer packets of other tunnels go, which don't belong in this one either.
+    package var othersEndpoints: [Endpoint] = []
     /// The UDP port of the outer sockets, for the reverse-path check; nil while there is none.
     package var outerPort: UInt16?
+    /// Where the outer packets go.
+    package var passage = OuterPassage.outside
     /// The name servers that come with it.
     package var dns: DNSSettings
 
@@ -68,8 +72,16 @@ package struct RoutingPolicy: Hashable, Sendable, Codable {
     package var includesAll = false
     /// The networks that the machine is attached to (`LocalNetworks`) are reached directly.
     package var excludesLocal = false
+    /// The tunnel that this one is nested in, as the caller calls it; what comes of it are the settings' `passage`.
+    package var nestedIn: String?
 
-    package init(enforcesRoutes: Bool = false, includesAll: Bool = false, excludesLocal: Bool = false) {
+    package init(
+        enforcesRoutes: Bool = false,
+        includesAll: Bool = false,
+        excludesLocal: Bool = false,
+        nestedIn: String? = nil
+    ) {
+        self.nestedIn = nestedIn
         self.enforcesRoutes = enforcesRoutes
         self.includesAll = includesAll
         self.excludesLocal = excludesLocal

@@ -10,9 +10,17 @@ struct TunnelSlot: Hashable, Sendable {
     /// Keeps what the journal names; else chooses.
     ///
     /// - Throws: `exhausted` when all are in use.
-    init(_ journal: NetworkJournal, _ state: NetworkState, _ tables: KernelTables) throws(NetworkSettingsError) {
+    ///
+    /// - Parameter outer: the first priority of the tunnel that this one is nested in, ahead of which it must be, or the
+    ///   outer one would have its traffic; nil for none.
+    init(
+        _ journal: NetworkJournal,
+        _ state: NetworkState,
+        _ tables: KernelTables,
+        aheadOf outer: UInt32? = nil
+    ) throws(NetworkSettingsError) {
         if let table = journal.ownTable { self.table = table } else { table = try TunnelSlot.freeTable(state, tables) }
-        if let priority = journal.rulePriority {
+        if let priority = journal.rulePriority, priority < outer ?? .max {
             self.priority = priority
             isBehindOthers = false
         } else {
@@ -24,7 +32,7 @@ struct TunnelSlot: Hashable, Sendable {
         _ state: NetworkState,
         _ tables: KernelTables
     ) throws(NetworkSettingsError) -> UInt32 {
-        let used = Set(state.allRules.map(\.table))
+        let used = Set(state.allRules.compactMap { Ownership.ownTable(besides: $0.table) })
         do throws(NetlinkError) {
             for table in Ownership.tables where !used.contains(table) {
                 if try tables.routes(.init(isIPv6: false, table: table)).isEmpty,

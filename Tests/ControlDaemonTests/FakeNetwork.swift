@@ -102,6 +102,7 @@ final class FakeNetwork: TunnelNetwork {
     func apply(
         _ settings: NetworkSettingsDocument,
         policy: RoutingPolicy,
+        outside: TunnelSurroundings,
         to interface: InterfaceIdentity,
         port: Int?,
         restoring: Bool,
@@ -174,7 +175,9 @@ final class FakeNetwork: TunnelNetwork {
         state.withLock { ($0.isDown ? ["the interface's being up"] : []) + $0.missing }
     }
 
-    func path(to endpoints: [String]) async -> OuterPath? { state.withLock { $0.path } }
+    func path(to endpoints: [String], by passage: OuterPassage, from port: Int?) async -> OuterPath? {
+        state.withLock { $0.path }
+    }
 
     func resolve(_ name: String) async throws(ControlError) -> [String] {
         try note("resolve")

@@ -168,7 +168,7 @@ class Nesting(unittest.TestCase):
         document = json.loads(path.read_text())
         document["nestedIn"] = self.daemon.json("show", "inner")["identifier"]
         path.write_text(json.dumps(document))
-        wait_for("the file to be taken", lambda: self.daemon.json("show", "office")["nestedIn"], 2 * SLACK)
+        wait_for("the file to be taken", lambda: self.daemon.json("show", "office").get("nestedIn"), 2 * SLACK)
         for name in "office", "middle", "inner":
             result = self.daemon.ctl("up", name, check=False)
             self.assertEqual(result.returncode, 1, result.stderr)
@@ -214,7 +214,7 @@ class Nesting(unittest.TestCase):
         self.assertEqual(self.a.snapshot(), before)
 
     def test_changed_while_it_runs(self):
-        self.tunnel(0, f"10.20.0.0/24, {SERVERS[1]}/32")
+        self.tunnel(0, "0.0.0.0/0")
         self.tunnel(1, "10.21.0.0/24")
         for name in NAMES[:2]:
             self.daemon.ctl("up", name)
@@ -232,6 +232,32 @@ class Nesting(unittest.TestCase):
         self.assertIn(51821, self.tap.ports)
         self.daemon.ctl("down", "outer")
         self.assertEqual(ping(self.a, "10.21.0.2"), 3)
+
+    def test_unless_it_is_asked_for_nothing_goes_through_another(self):
+        """Also where the other one's routes hold the server, whichever was started first."""
+        self.tunnel(0, f"10.20.0.0/24, {SERVERS[1]}/32")
+        self.tunnel(1, "10.21.0.0/24")
+        before = self.a.snapshot()
+
+        def is_outside():
+            self.tap.ports.clear()
+            return ping(self.a, "10.21.0.2", count=2) == 2 and 51821 in self.tap.ports
+        for order in NAMES[:2], NAMES[1::-1]:
+            with self.subTest(order=order):
+                self.daemon.ctl("up", order[0])
+                alone = self.a.snapshot()
+                self.daemon.ctl("up", order[1])
+                wait_for("middle to be outside of outer", is_outside, 2 * SLACK)
+                for name in order:
+                    self.assertEqual(self.daemon.ctl("status", name, "--check").returncode, 0)
+                # What programs send to the server goes through the other one all the same.
+                count = self.received("outer")
+                self.assertEqual(ping(self.a, SERVERS[1]), 3)
+                self.assertGreaterEqual(self.received("outer"), count + 3)
+                self.daemon.ctl("down", order[1])
+                wait_for("all to be as before", lambda: self.a.snapshot() == alone, SLACK)
+                self.daemon.ctl("down", order[0])
+                self.assertEqual(self.a.snapshot(), before)
 
     def test_with_the_block(self):
         """The inner one blocks everything outside; its own packets pass within the outer one, and nowhere else."""

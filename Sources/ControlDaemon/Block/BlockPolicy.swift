@@ -33,14 +33,20 @@ enum BlockPolicy {
         var member = bare(configuration)
         member.interface = interface
         member.port = port.flatMap { UInt16(exactly: $0) }
+        let isNested = configuration.nestedIn != nil
         for peer in peers(of: configuration) {
+            // What goes through another tunnel passes there; outside of that nothing of it is to.
+            if isNested {
+                if let text = peer["endpoint"]?.string, numeric(text) == nil { member.looksUpNames = true }
+                continue
+            }
             guard let text = peer["endpoint"]?.string else {
                 member.isGateway = true
                 continue
             }
             if let endpoint = numeric(text) { member.permit(endpoint) } else { member.looksUpNames = true }
         }
-        for text in known { if let endpoint = Endpoint(text) { member.permit(endpoint) } }
+        for text in known where !isNested { if let endpoint = Endpoint(text) { member.permit(endpoint) } }
         return member
     }
 

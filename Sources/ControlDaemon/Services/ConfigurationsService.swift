@@ -61,6 +61,7 @@ struct ConfigurationsService: Sendable {
         var configuration = try decode(request.configuration)
         let previous = try await authorize(configuration, caller)
         configuration = await Disclosure(to: caller, catalogue).completed(configuration, from: previous)
+        try await resolveNesting(&configuration, for: caller)
         if previous?.name != configuration.name { try ConfigurationRules.checkName(configuration.name) }
         var warnings: [String] = []
         let secrets = request.secrets ?? []
@@ -131,6 +132,17 @@ struct ConfigurationsService: Sendable {
         }
         try ConfigurationRules.check(configuration)
         return configuration
+    }
+
+    /// Puts the identifier of the tunnel that a configuration is nested in in the place of its name, which may change.
+    ///
+    /// - Throws: `configurationInvalid` for one that the caller can't see.
+    private func resolveNesting(_ configuration: inout Configuration, for caller: Caller) async throws(ControlError) {
+        guard let reference = configuration.nestedIn else { return }
+        let outer = await store.outer(reference, for: configuration.owner)
+        // What the caller may not see is as if it weren't there.
+        configuration.nestedIn =
+            outer.map { permission.maySee($0.owner, caller) ? $0.identifier : reference } ?? reference
     }
 
     /// - Returns: the stored configuration that is to be replaced.

@@ -38,6 +38,7 @@ struct SessionsService: Sendable {
         // Asked again, now that a removal would find the tunnel: what starts is what is stored.
         let newest = try await visible(parameters.identifier, to: caller)
         try checkStart(of: newest, parameters.generation)
+        try await store.checkNestingToStart(newest)
         let reply = try await tunnel.start(newest, options: parameters.options)
         log.info(
             "User \(caller.user) starts \(configuration.name).",

@@ -21,6 +21,9 @@ extension AppliedNetwork {
         present.notes += losses.rules.map {
             "The routing rule \($0.priority) was removed from outside: \($0.consequence)."
         }
+        present.notes += losses.passages.map {
+            "The way to \($0) into the tunnel that it is nested in was removed from outside: packets to the peers go nowhere."
+        }
         present.notes += losses.labels.map {
             "The label of \($0) was removed from outside: packets to the peers may take it as their source."
         }
@@ -38,7 +41,7 @@ extension NetworkLosses {
     var items: [String] {
         addresses.map { "the address \($0)" } + routes.map { "the route to \($0)" }
             + barriers.map { "the unreachable route to \($0)" } + rules.map { "the routing rule \($0.priority)" }
-            + labels.map { "the label of \($0)" }
+            + passages.map { "the way to \($0) into the tunnel around it" } + labels.map { "the label of \($0)" }
     }
 }
 
@@ -47,6 +50,8 @@ extension RoutingRule {
     fileprivate var consequence: String {
         switch condition {
         case .withoutOuterMark: "traffic to \(destination) doesn't go through the tunnel"
+        case .fromOuterPort where priority == Ownership.confinementPriority:
+            "packets to the peers may go outside of the tunnel that it is nested in"
         case .always where Ownership.exceptions.contains(priority):
             "traffic to \(destination) may go through the tunnel that is to stay out of it"
         case .always: "networks of other interfaces within \(destination) are not reached directly"

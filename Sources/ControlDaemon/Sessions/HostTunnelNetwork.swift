@@ -107,13 +107,16 @@ package struct HostTunnelNetwork: TunnelNetwork {
     package func apply(
         _ settings: NetworkSettingsDocument,
         policy: RoutingPolicy,
+        outside: TunnelSurroundings,
         to interface: InterfaceIdentity,
         port: Int?,
         restoring: Bool,
         journal: NetworkJournal,
         record: @escaping @Sendable (NetworkJournal) throws -> Void
     ) async throws(ControlError) -> (AppliedNetwork, NetworkJournal) {
-        let wanted = try TunnelNetworkSettings(settings, policy: policy, interface: interface, port: port)
+        var wanted = try TunnelNetworkSettings(settings, policy: policy, interface: interface, port: port)
+        wanted.passage = outside.passage
+        wanted.othersEndpoints = outside.othersEndpoints.compactMap { Endpoint(text: $0) }
         // Asked before anything is changed, and put in force when all else is.
         let backend = try await chooseDNS(for: wanted, journal)
         let before = journal
@@ -219,8 +222,12 @@ package struct HostTunnelNetwork: TunnelNetwork {
         return link.isUp ? items : ["the interface's being up"] + items
     }
 
-    package func path(to endpoints: [String]) async -> OuterPath? {
-        try? await host.path(to: endpoints.compactMap { Endpoint(text: $0) })
+    package func path(to endpoints: [String], by passage: OuterPassage, from port: Int?) async -> OuterPath? {
+        try? await host.path(
+            to: endpoints.compactMap { Endpoint(text: $0) },
+            by: passage,
+            from: port.flatMap { UInt16(exactly: $0) }
+        )
     }
 
     package func resolve(_ name: String) async throws(ControlError) -> [String] {

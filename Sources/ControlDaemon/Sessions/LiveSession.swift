@@ -31,6 +31,8 @@ struct LiveSession: Sendable {
     var memoryKills: MemoryKills?
     /// Why what others took away of the network settings isn't put back; nil where it is, or nothing was.
     var mendProblem: String?
+    /// What was known of other tunnels when the settings were put in force last.
+    var outside = TunnelSurroundings()
     /// The ways that its outer packets took when they were looked at last; nil before.
     var path: OuterPath?
     /// Endpoints that were authenticated, by public key: for a new provider to call at once.

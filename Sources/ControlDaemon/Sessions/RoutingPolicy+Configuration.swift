@@ -7,7 +7,8 @@ extension RoutingPolicy {
         self.init(
             enforcesRoutes: configuration.enforceRoutes,
             includesAll: configuration.includeAllNetworks,
-            excludesLocal: configuration.excludeLocalNetworks
+            excludesLocal: configuration.excludeLocalNetworks,
+            nestedIn: configuration.nestedIn
         )
     }
 }

@@ -32,6 +32,8 @@ struct SessionRecord: Codable, Sendable {
     var network = NetworkJournal()
     var settings: NetworkSettingsDocument?
     var applied: AppliedNetwork?
+    /// Those with which the settings were put in force, names resolved; nil before.
+    var endpoints: [String]?
     var listenPort: Int?
     var wgSocket: FileRecord?
     var notes: [String] = []

@@ -38,13 +38,25 @@ extension Tunnel {
     private func followPath(_ look: PathLook) async {
         guard isReady, let live, let connection = live.connection else { return }
         let session = live.session
-        let path = await services.network.path(to: live.calledEndpoints)
+        let passage = await outerPassage()
+        if passage != self.live?.outside.passage { await follow(passage, session) }
+        let before = live.path
+        var path = await way(by: passage)
+        if let found = path, found.obstacle != before?.obstacle {
+            // What stands in the way may be a route of ours, to an endpoint that has just become known.
+            await keepIn(session)
+            path = await way(by: passage)
+            if let obstacle = path?.obstacle {
+                let sentence = await sentence(obstacle)
+                log.warning("\(live.record.configuration.name): \(sentence)")
+            }
+        }
         guard isReady, self.live?.session == session else { return }
-        let before = self.live?.path
         if let path { self.live?.path = path }
         // Without a way there is nothing to take over; the provider has its own clock for what it tries.
         let isLost = path?.isAvailable == false
-        if let path, path.obstacle != before?.obstacle { await followObstacle(path, session) }
+        var obstacle: String?
+        if isLost, let found = path?.obstacle { obstacle = await sentence(found) }
         if look == .telling || isLost != (before?.isAvailable == false) {
             _ = try? await ask(
                 "PathChanged",
@@ -52,7 +64,7 @@ extension Tunnel {
                     available: path?.isAvailable,
                     moved: path.map { $0.isAnotherWay(than: before) },
                     network: path?.network,
-                    obstacle: isLost ? path?.obstacle?.sentence : nil
+                    obstacle: obstacle
                 ),
                 timeout: Self.statusPatience,
                 over: connection
@@ -61,10 +73,13 @@ extension Tunnel {
         if !isLost { await followMTU(path, before, session) }
     }
 
+    private func way(by passage: OuterPassage) async -> OuterPath? {
+        await services.network.path(to: live?.calledEndpoints ?? [], by: passage, from: live?.record.listenPort)
+    }
+
     /// Keeps outer packets in that have no address to come from, and lets them out again, before the provider is told.
-    private func followObstacle(_ path: OuterPath, _ session: String) async {
-        guard let live, live.session == session, live.record.applied != nil else { return }
-        if let obstacle = path.obstacle { log.warning("\(live.record.configuration.name): \(obstacle.sentence)") }
+    private func keepIn(_ session: String) async {
+        guard live?.session == session, live?.record.applied != nil else { return }
         do {
             try await putInForce(nil)
         } catch {
@@ -95,21 +110,6 @@ extension Tunnel {
 
 extension Tunnel.PathLook: Comparable {
     static func < (a: Tunnel.PathLook, b: Tunnel.PathLook) -> Bool { a.rawValue < b.rawValue }
-}
-
-extension OuterPath.Obstacle {
-    /// What stands in the way, and what to do.
-    var sentence: String {
-        switch self {
-        case .noSource(let link):
-            "This machine has no address to send from to the peers: \(link) has none that leads further than the link, and no "
-                + "other link has one but the tunnels. Give \(link) an address, or its route one to send from "
-                + "(ip route change … src ADDRESS)."
-        case .intoTunnel(let interface):
-            "The way to the peers leads into a tunnel, by a rule or a route from outside: to \(interface). Remove it; "
-                + "`ip rule` and `ip route get ADDRESS mark 0x8000000` show it."
-        }
-    }
 }
 
 extension OuterPath {

@@ -14,6 +14,8 @@ extension Tunnel {
     func bringUp(_ session: String) async throws {
         step = "write the session's journal"
         try saveRecord()
+        step = "find the tunnel that it is nested in"
+        try await services.store.checkNestingToStart(configuration())
         step = "block traffic outside of the tunnel"
         try await permitWhatIsKnown()
         let secrets = try secretsBundle()
@@ -62,7 +64,7 @@ extension Tunnel {
     /// Has other tunnels know this one by its name and its interface.
     func noteRunning() {
         guard let record = live?.record else { return }
-        services.running.note(identifier, .init(name: record.configuration.name, interface: record.interface))
+        services.running.note(identifier, RunningTunnels.Running(record))
     }
 
     /// The secrets that the configuration refers to.
@@ -151,7 +153,7 @@ extension Tunnel {
         let kept = [services.timestamps.timestamp(of: identifier), live.keptTimestamp].compactMap(\.self).max()
         self.live?.keptTimestamp = kept
         try await connection.send(labelled)
-        let network = await services.network.path(to: [])?.network
+        let network = await services.network.path(to: [], by: .outside, from: nil)?.network
         let parameters = ProviderCalls.StartParameters(
             identifier: identifier,
             name: configuration.name,
@@ -301,10 +303,16 @@ extension Tunnel {
         }
         let file = live.file
         let applied: AppliedNetwork
+        let passage = await outerPassage()
+        let outside = TunnelSurroundings(
+            passage: passage,
+            othersEndpoints: services.running.endpoints(besides: identifier)
+        )
         do {
             let (done, network) = try await services.network.apply(
                 complete,
                 policy: live.policy,
+                outside: outside,
                 to: interface,
                 port: live.record.listenPort,
                 restoring: restoring,
@@ -321,6 +329,8 @@ extension Tunnel {
         }
         self.live?.record.settings = settings
         self.live?.record.applied = applied
+        self.live?.record.endpoints = complete.endpoints
+        self.live?.outside = outside
         try saveRecord()
         return applied.mtu
     }

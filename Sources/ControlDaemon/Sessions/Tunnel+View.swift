@@ -33,23 +33,34 @@ extension Tunnel {
         var view = view(of: stored, condition, state, reading?.applied, reading?.dns, readAt: .now())
         view.counters = reading.flatMap(counters)
         view.lostRoutes = reading?.lostRoutes ?? []
-        view.yieldedRoutes = yielded(reading?.yields ?? [])
+        view.yieldedRoutes = await yielded(reading?.yields ?? [])
+        view.nestedIn = await outerName()
         view.notes += Self.notes(on: view.yieldedRoutes)
         // It may have another name since it was made, and nobody has told yet.
         if view.interface != nil, let name = reading?.name { view.interface = name }
         return view
     }
 
-    private func yielded(_ yields: [(prefix: String, interface: String)]) -> [YieldedRoute] {
-        yields.map { prefix, interface in
+    /// What another tunnel carries, but for one that is nested in this: its packets come here all the same.
+    private func yielded(_ yields: [(prefix: String, interface: String)]) async -> [YieldedRoute] {
+        var routes: [YieldedRoute] = []
+        for (prefix, interface) in yields {
             let winner = services.running.tunnel(withInterface: interface)
-            return YieldedRoute(
-                prefix: prefix,
-                identifier: winner?.identifier,
-                name: winner?.name,
-                interface: interface
+            if let winner, let configuration = await services.store.configuration(winner.identifier),
+                await services.store.chain(of: configuration).contains(where: { $0.identifier == identifier })
+            {
+                continue
+            }
+            routes.append(
+                YieldedRoute(
+                    prefix: prefix,
+                    identifier: winner?.identifier,
+                    name: winner?.name,
+                    interface: interface
+                )
             )
         }
+        return routes
     }
 
     private static func notes(on routes: [YieldedRoute]) -> [String] {

@@ -27,6 +27,7 @@ package protocol TunnelNetwork: Sendable {
     func apply(
         _ settings: NetworkSettingsDocument,
         policy: RoutingPolicy,
+        outside: TunnelSurroundings,
         to interface: InterfaceIdentity,
         port: Int?,
         restoring: Bool,
@@ -51,7 +52,11 @@ package protocol TunnelNetwork: Sendable {
     /// What of the settings in force others took away, an item each; nothing where the kernel can't be asked.
     func missing(of applied: AppliedNetwork, _ journal: NetworkJournal) async -> [String]
     /// The ways that outer packets take to endpoints ("192.0.2.1:51820"); nil where the kernel can't be asked.
-    func path(to endpoints: [String]) async -> OuterPath?
+    ///
+    /// - Parameters:
+    ///   - passage: where they are to go.
+    ///   - port: the one that they come from.
+    func path(to endpoints: [String], by passage: OuterPassage, from port: Int?) async -> OuterPath?
     /// Takes back everything of tunneld's on this machine but for these.
     ///
     /// - Returns: what was removed, and what couldn't be, in words.

@@ -69,6 +69,11 @@ package actor Tunnels {
         await services.block.abandon()
     }
 
+    /// Tells every running tunnel that is nested in this one that something became of it.
+    func changed(_ identifier: String) async {
+        await forEach { await $0.otherTunnelChanged(identifier) }
+    }
+
     /// All at once: one that waits for its provider holds up no other.
     private func forEach(_ body: @escaping @Sendable (Tunnel) async -> Void) async {
         await withTaskGroup { group in
@@ -84,6 +89,9 @@ package actor Tunnels {
         }
         // First: whatever is found out about the sessions, nothing shall leak meanwhile.
         await blocks.resume(records)
+        // Before any of them asks for the one that it is nested in.
+        for record in records { services.running.note(record.configuration.identifier, .init(record)) }
+        services.running.onChange { [weak self] identifier in Task { await self?.changed(identifier) } }
         await withTaskGroup { group in
             for record in records {
                 let tunnel = tunnel(of: record.configuration)

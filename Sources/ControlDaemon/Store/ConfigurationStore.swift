@@ -129,6 +129,8 @@ package actor ConfigurationStore {
                 field: "name"
             )
         }
+        // Files may come in any order; what isn't there by then, the start finds.
+        if draft.origin == .client { try checkNesting(of: configuration) }
         try SecretRules.check(
             draft.places.places(in: configuration),
             secrets: draft.secrets,
