@@ -233,6 +233,9 @@ package struct ProviderState: Codable, Equatable, Sendable {
     package var listenPort: Int?
     package var peers: [PeerView]
     package var notes: [String]
+    /// The longest outer packets, IP header included, that the paths to addresses were found to carry where nobody else says
+    /// so; null for none.
+    package var pathLimits: [String: Int]?
     /// The last TAI64N timestamp sent, 12 bytes in hexadecimal; tunneld keeps a durable copy.
     package var lastTimestamp: String?
     /// Why the provider can't go on; it ends after saying so.
@@ -263,6 +266,8 @@ package struct NetworkSettingsDocument: Codable, Equatable, Sendable {
     package var mtu: Int?
     /// Numeric endpoints that are known already, for the path's MTU: "192.0.2.1:51820".
     package var endpoints: [String]
+    /// The longest outer packets that the paths to addresses were found to carry, where nobody else says so; null: none.
+    package var pathLimits: [String: Int]?
     package var dns: DNSView?
 
     package init(addresses: [String], routes: [String], table: String, mtu: Int?, endpoints: [String], dns: DNSView?) {

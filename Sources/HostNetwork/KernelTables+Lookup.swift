@@ -12,6 +12,8 @@ package struct RouteLookup: Hashable, Sendable {
     /// What the route or a "packet too big" on the way said; nil for "as the link".
     package let mtu: Int?
     package let table: UInt32
+    /// For how long that holds; nil where nothing ends it.
+    package let lifetime: Interval?
 
     /// What a packet may have, given the link's MTU.
     func mtu(over link: Int) -> Int { min(mtu.flatMap { $0 > 0 ? $0 : nil } ?? link, link) }
@@ -42,8 +44,14 @@ extension KernelTables {
             source: try attributes.address(RTA_PREFSRC.rawValue),
             gateway: try attributes.address(RTA_GATEWAY.rawValue),
             mtu: mtu.map { Int($0) },
-            table: attributes.number(RTA_TABLE.rawValue) ?? UInt32(header.rtm_table)
+            table: attributes.number(RTA_TABLE.rawValue) ?? UInt32(header.rtm_table),
+            lifetime: attributes.value(RTA_CACHEINFO.rawValue, as: rta_cacheinfo.self).flatMap(lifetime)
         )
+    }
+
+    private func lifetime(_ info: rta_cacheinfo) -> Interval? {
+        // In hundredths of a second for all programs (USER_HZ; time(7)).
+        info.rta_expires > 0 ? .milliseconds(Int(info.rta_expires) * 10) : nil
     }
 
     /// The kernel's answer to where a packet goes; nil where no route leads there.

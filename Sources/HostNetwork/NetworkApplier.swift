@@ -156,7 +156,8 @@ package struct NetworkApplier: Sendable {
                 guard let mtu = try tables.link(index: outer)?.mtu else { return [] }
                 return settings.endpoints.map { TunnelMTU.Path(mtu: mtu, isIPv6: $0.address.isIPv6) }
             }
-            let found = try settings.endpoints.map { (endpoint) throws(NetlinkError) in try tables.pathMTU(to: endpoint)
+            let found = try settings.endpoints.map { (endpoint) throws(NetlinkError) in
+                try tables.pathMTU(to: endpoint)?.limited(to: settings.pathLimits[endpoint.address])
             }
             return found.compactMap { $0 }
         } catch {

@@ -37,6 +37,8 @@ package struct OuterPath: Hashable, Sendable {
     package var mtus: [TunnelMTU.Path]
     /// Why an endpoint has no way where a route leads to it; nil where that isn't so.
     package var obstacle: Obstacle?
+    /// When to look again: what a router said of one of them is believed for so long only, and nobody tells when that ends.
+    package var expiry: Interval?
     /// What the network is known by that this machine is in: its link and its router, or its Wi-Fi name; nil where no
     /// default route leads out.
     ///
@@ -54,6 +56,15 @@ package struct OuterPath: Hashable, Sendable {
         self.isAvailable = isAvailable
         self.mtus = mtus
         self.network = network
+    }
+
+    /// The same where the paths to addresses carry no more than they were found to.
+    package func limited(to limits: [IPAddress: Int]) -> OuterPath {
+        var path = self
+        for (index, way) in zip(path.mtus.indices, ways) {
+            path.mtus[index] = mtus[index].limited(to: limits[way.endpoint.address])
+        }
+        return path
     }
 
     /// More endpoints than a tunnel's peers reasonably have; the rest goes by the same links, as a rule.
@@ -116,6 +127,9 @@ extension SnapshotReader {
                 )
             )
             path.mtus.append(TunnelMTU.Path(mtu: found.mtu(over: link.mtu), isIPv6: endpoint.address.isIPv6))
+            if let lifetime = found.lifetime, found.mtu(over: link.mtu) < link.mtu {
+                path.expiry = min(path.expiry ?? lifetime, lifetime)
+            }
         }
         let isOutside = { (link: NetworkLink) in link.kind != .loopback && link.kind != .tunnel && link.hasCarrier }
         let hasExit = passage.isOutside ? snapshot.links.contains(where: isOutside) : true

@@ -27,6 +27,9 @@ package enum TunnelMTU {
             self.mtu = mtu
             self.isIPv6 = isIPv6
         }
+
+        /// The same where it carries no more than `limit`, if that is given.
+        package func limited(to limit: Int?) -> Path { Path(mtu: min(mtu, limit ?? mtu), isIPv6: isIPv6) }
     }
 
     /// What fits all paths.

@@ -30,6 +30,8 @@ package struct TunnelNetworkSettings: Hashable, Sendable {
     package var endpoints: [Endpoint]
     /// Where the outer packets of other tunnels go, which don't belong in this one either.
     package var othersEndpoints: [Endpoint] = []
+    /// The longest outer packets that the paths to addresses carry, where less than the kernel knows.
+    package var pathLimits: [IPAddress: Int] = [:]
     /// The UDP port of the outer sockets, for the reverse-path check; nil while there is none.
     package var outerPort: UInt16?
     /// Where the outer packets go.

@@ -11,7 +11,7 @@ import NetworkTypes
     private let transportStart: Int
     private let isIPv6: Bool
     private let isTCP: Bool
-    private let segmentSize: Int
+    private var segmentSize: Int
     private let payloadLength: Int
     /// Sums of what all segments share.
     private let ipSum: UInt64
@@ -108,6 +108,11 @@ import NetworkTypes
     /// The length of the next packet; 0 after the last.
     package var nextLength: Int {
         done < payloadLength ? headerLength &+ min(segmentSize, payloadLength &- done) : 0
+    }
+
+    /// Cuts what is left of a super-packet into pieces of so many bytes of payload, at least one.
+    package mutating func resize(to payload: Int) {
+        if headerLength > 0 { segmentSize = max(1, payload) }
     }
 
     /// Writes the next packet, `nextLength` bytes, to `destination`.

@@ -6,8 +6,10 @@ package import NetworkTypes
 package struct PathLimit: Sendable, Equatable {
     /// As long as Linux keeps a path's MTU (net.ipv4.route.mtu_expires).
     package static let lifetime = Interval.seconds(600)
-    /// UDP header, and what a transport message adds to a packet.
-    private static let overhead = 8 + TransportHeader.byteCount + TransportHeader.tagSize
+    /// What a datagram has around the packet that it carries: IP and UDP header, and those of a transport message.
+    package static func overhead(isIPv6: Bool) -> Int {
+        (isIPv6 ? 40 : 20) + 8 + TransportHeader.byteCount + TransportHeader.tagSize
+    }
 
     /// In bytes; `Int.max` where nothing is known.
     package private(set) var longest = Int.max
@@ -17,7 +19,7 @@ package struct PathLimit: Sendable, Equatable {
 
     /// Learns the path's MTU, outer IP header included.
     package mutating func narrow(toMTU mtu: Int, isIPv6: Bool, now: Instant) {
-        longest = max(0, min(longest, mtu - (isIPv6 ? 40 : 20) - PathLimit.overhead))
+        longest = max(0, min(longest, mtu - PathLimit.overhead(isIPv6: isIPv6)))
         expiry = now + PathLimit.lifetime
     }
 

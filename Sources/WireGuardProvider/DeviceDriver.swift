@@ -123,7 +123,7 @@ final class DeviceDriver {
             core.roamed(peer, to: endpoint, at: moment, actions: &actions)
         case .pathError(let endpoint?, let code):
             pathFailed(endpoint, code, &core, at: moment, &actions)
-        case .pathError(nil, _), .socketFailed, .abilitiesChanged, .deviceFailed: break
+        case .pathError(nil, _), .blackHole, .socketFailed, .abilitiesChanged, .deviceFailed: break
         }
     }
 

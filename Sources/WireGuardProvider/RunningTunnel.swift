@@ -19,6 +19,9 @@ final class RunningTunnel {
     let loop: PacketLoop
     let driver: DeviceDriver
     let outside: TunnelOutside
+    /// Fires when `findings` has a path to be tried again.
+    let raiseTimer: BootTimer
+    var findings = PathFindings()
     var sockets: OuterSockets
     var plan: DevicePlan
     /// nil where tunneld could not make one.
@@ -43,6 +46,7 @@ final class RunningTunnel {
         loop: PacketLoop,
         driver: DeviceDriver,
         outside: TunnelOutside,
+        raiseTimer: BootTimer,
         sockets: OuterSockets,
         plan: DevicePlan
     ) {
@@ -52,6 +56,7 @@ final class RunningTunnel {
         self.loop = loop
         self.driver = driver
         self.outside = outside
+        self.raiseTimer = raiseTimer
         self.sockets = sockets
         self.plan = plan
     }
@@ -65,5 +70,6 @@ final class RunningTunnel {
     func close() {
         deviceSocket?.close()
         outside.close()
+        raiseTimer.cancel()
     }
 }

@@ -30,6 +30,12 @@ struct WallClock {
         return wall > UInt64(age) ? wall - UInt64(age) : 0
     }
 
+    /// When an instant to come will be.
+    func timestamp(ahead instant: Instant) -> ControlAPI.Timestamp {
+        let time = wall &+ UInt64(max(0, (instant - now).nanoseconds))
+        return ControlAPI.Timestamp(milliseconds: Int64(clamping: time / 1_000_000))
+    }
+
     func timestamp(at instant: Instant) -> ControlAPI.Timestamp {
         ControlAPI.Timestamp(milliseconds: Int64(clamping: nanoseconds(at: instant) / 1_000_000))
     }

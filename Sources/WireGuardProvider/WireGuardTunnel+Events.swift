@@ -48,24 +48,13 @@ extension WireGuardTunnel {
                 tunnel.notes["socket"] = "One of the outer sockets can't be used: \(error)"
                 link.send(.stateChanged)
             case .pathError(_, EMSGSIZE): lookAtPath(tunnel)
+            case .blackHole(let endpoint, let passing, let failing):
+                found(blackHoleAt: endpoint.address, passing: passing, failing: failing, tunnel)
             case .abilitiesChanged(let abilities): tellMissing(abilities.missing, tunnel)
             default: break
             }
         }
         tunnel.driver.take(notices)
-    }
-
-    /// Has tunneld look what the path carries now; one look at a time is enough.
-    private func lookAtPath(_ tunnel: RunningTunnel) {
-        guard !tunnel.isPathLookedAt else { return }
-        tunnel.isPathLookedAt = true
-        link.send(
-            .request(.path, name: nil, port: nil) { @Sendable [weak self] _ in
-                self?.assumeIsolated { provider in
-                    if case .running(let tunnel) = provider.phase { tunnel.isPathLookedAt = false }
-                }
-            }
-        )
     }
 
     /// Says once of each offload that the tunnel does without it.

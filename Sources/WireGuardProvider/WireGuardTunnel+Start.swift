@@ -50,6 +50,9 @@ extension WireGuardTunnel {
                 loop: loop,
                 driver: driver,
                 outside: outside,
+                raiseTimer: try BootTimer(on: link.executor.queue) { @Sendable [weak self] in
+                    self?.assumeIsolated { $0.raiseTimerFired() }
+                },
                 sockets: sockets,
                 plan: plan
             )

@@ -79,6 +79,7 @@ package actor WireGuardTunnel: TunnelProvider {
         let isLost = change.available == false
         if !isLost { tunnel.loop.post(.forgetPaths) }
         tunnel.driver.obstacle = isLost ? change.obstacle : nil
+        if !isLost, change.moved != false { forgetFindings(tunnel) }
         tunnel.driver.networkChanged(isLost ? .lost : change.moved == false ? .elsewhere : .moved)
     }
 
@@ -130,6 +131,8 @@ package actor WireGuardTunnel: TunnelProvider {
             state.interface = tunnel.interface
             state.listenPort = Int(tunnel.sockets.port)
             state.notes = tunnel.notes.sorted { $0.key < $1.key }.map(\.value)
+            state.notes += pathNotes(tunnel)
+            state.pathLimits = tunnel.findings.limits
             if let note = LockedKeys.note { state.notes.append(note) }
             tunnel.driver.fill(&state, clock: .read())
             return state

@@ -29,6 +29,14 @@ import Testing
         #expect(!path().isAnotherWay(than: path(by2)), "there is none to probe over")
     }
 
+    @Test func `a path carries no more than it was found to`() {
+        var path = path(OuterPath.Way(to: endpoint, interface: 2), OuterPath.Way(to: other, interface: 2))
+        path.mtus = [TunnelMTU.Path(mtu: 1500, isIPv6: false), TunnelMTU.Path(mtu: 1400, isIPv6: false)]
+        #expect(path.limited(to: [:]) == path)
+        #expect(path.limited(to: [endpoint.address: 1280]).mtus.map(\.mtu) == [1280, 1400])
+        #expect(path.limited(to: [other.address: 1450]).mtus.map(\.mtu) == [1500, 1400])
+    }
+
     @Test func `an endpoint more or less is no other way`() {
         let way = OuterPath.Way(to: endpoint, interface: 2)
         let second = OuterPath.Way(to: other, interface: 3)

@@ -148,6 +148,8 @@ import Testing
     @Test func `of several paths the narrowest counts, without one 1420`() {
         #expect(TunnelMTU.automatic([.init(mtu: 1500, isIPv6: false), .init(mtu: 1450, isIPv6: true)]) == 1370)
         #expect(TunnelMTU.automatic([]) == 1420)
+        let path = TunnelMTU.Path(mtu: 1500, isIPv6: false)
+        #expect([nil, 1280, 9000].map { TunnelMTU.automatic([path.limited(to: $0)]) } == [1440, 1220, 1440])
     }
 
     @Test(arguments: [68, 100, 1280, 9000])

@@ -42,7 +42,7 @@ class PathMTU(unittest.TestCase):
         return {i["local"] for i in self.a.ip_json("addr", "show", self.name)[0]["addr_info"]}
 
     def test_it_follows_the_link(self):
-        """C059: and below 1280 there is no IPv6 inside, which is said (C060)."""
+        """C059: from 1500 to 1400 and 1280 while connected; below 1280 there is no IPv6 inside, which is said (C060)."""
         self.pair()
         self.up()
         before = self.daemon.status("home")
@@ -67,7 +67,7 @@ class PathMTU(unittest.TestCase):
         self.becomes(1320)
 
     def test_one_that_is_stated_stays(self):
-        """C059"""
+        """C059: it is on the link, whatever becomes of the path."""
         self.pair(stated=1380)
         self.up()
         self.becomes(1380)
@@ -85,7 +85,7 @@ class PathMTU(unittest.TestCase):
         self.becomes(1440)
 
     def test_paths_of_every_size(self):
-        """C060"""
+        """C060: 576, 1280, 1300, 9000, 65535."""
         for outer, inner in ((576, 516), (1280, 1220), (1300, 1240), (9000, 8940), (65535, 65472)):
             with self.subTest(outer=outer):
                 self.pair(mtu=outer)
@@ -95,7 +95,7 @@ class PathMTU(unittest.TestCase):
                 self.daemon.ctl("down", "home")
 
     def test_stated_ones_of_every_size(self):
-        """C060"""
+        """C060: 100, 68, 0 and 70000 are errors that say what an MTU may be, in a file and in a change."""
         for stated in (576, 9000, 65535):
             with self.subTest(stated=stated):
                 six = ["fd20::1/64"] if stated >= 1280 else []
@@ -111,6 +111,33 @@ class PathMTU(unittest.TestCase):
             with self.subTest(stated=stated):
                 with self.assertRaisesRegex(AssertionError, f'MTU: "{stated}" isn.t from 576 to 65535'):
                     self.pair(stated=stated)
+        self.pair()
+        self.up()
+        for stated in (0, 68, 100, 70000, -1):
+            with self.subTest(changed=stated):
+                result = self.daemon.ctl("set", "home", f"provider.configuration.mtu={stated}", check=False)
+                self.assertNotEqual(result.returncode, 0)
+                self.assertRegex(result.stderr, "mtu.*576.*65535|576.*65535.*mtu")
+                self.becomes(1440)
+
+    def test_what_a_router_said_is_forgotten_in_time(self):
+        """C059: the MTU rises again when the kernel no longer believes an old "too big", though nothing happens then."""
+        for endpoint, inner, wide in (("10.97.0.2:51820", 1240, 1440), (f"[{FAR6}]:51820", 1220, 1420)):
+            with self.subTest(endpoint=endpoint):
+                rig = TwoPaths(self.lab, endpoint=endpoint)
+                self.a, self.daemon = rig.a, rig.daemon
+                for family in ("ipv4", "ipv6"):
+                    rig.a.sysctl(f"net.{family}.route.mtu_expires", 5)
+                ends = ((rig.r, "eth9"), (rig.b, "eth0"))
+                for namespace, link in ends:
+                    namespace.ip("link", "set", link, "mtu", "1300")
+                self.name = rig.up()["interface"]
+                Transfer(rig.a, rig.b, 2 << 20).check(self)
+                self.becomes(inner)
+                for namespace, link in ends:
+                    namespace.ip("link", "set", link, "mtu", "1500")
+                wait_for(f"an MTU of {wide}", lambda: self.link_mtu() == wide, 6 + 2 * SLACK)
+                rig.daemon.ctl("down", "home")
 
     def test_a_router_that_says_too_big_is_heeded(self):
         for endpoint, inner in (("10.97.0.2:51820", 1240), (f"[{FAR6}]:51820", 1220)):
@@ -127,7 +154,7 @@ class PathMTU(unittest.TestCase):
                 rig.daemon.ctl("down", "home")
 
     def test_more_than_the_path_carries_goes_in_fragments_where_it_is_stated(self):
-        # C058: groups of datagrams are refused as too long, and sent singly then.
+        """C058: groups of datagrams are refused as too long, and sent singly then."""
         self.pair(mtu=1280, stated=1420)
         self.up()
         began = time.monotonic()

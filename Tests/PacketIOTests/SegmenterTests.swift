@@ -29,6 +29,38 @@ import Testing
         #expect(flags == [0xff & ~0x09, 0xff & ~0x89, 0xff & ~0x80])
     }
 
+    @Test(arguments: [true, false]) func `the pieces behind the first may be of another size`(isIPv6: Bool) throws {
+        let packet = TestPacket(
+            isIPv6: isIPv6,
+            sequence: 0xffff_ffff,
+            flags: 0x19,
+            payload: (0..<250).map { UInt8($0) }
+        )
+        var given = Array(packet.superPacket(segmentSize: 100).dropFirst(VirtioHeader.size))
+        var header = VirtioHeader()
+        header.needsChecksum = true
+        header.kind = isIPv6 ? .tcp6 : .tcp4
+        header.checksumStart = isIPv6 ? 40 : 20
+        header.segmentSize = 100
+        var pieces: [[UInt8]] = []
+        unsafe given.withUnsafeMutableBytes { memory in
+            guard let base = memory.baseAddress,
+                var segments = unsafe Segmenter.cutting(base, length: memory.count, header: header)
+            else { return }
+            while segments.nextLength > 0 {
+                var piece = [UInt8](repeating: 0, count: segments.nextLength)
+                unsafe piece.withUnsafeMutableBytes { if let to = $0.baseAddress { unsafe segments.next(into: to) } }
+                pieces.append(piece)
+                segments.resize(to: 60)
+            }
+        }
+        #expect(pieces.map { $0.count - packet.headerLength } == [100, 60, 60, 30])
+        #expect(pieces.first == packet.segments(of: 100)[0].bytes)
+        // Where each piece begins, and that nothing is lost or wrong in between.
+        #expect(pieces.flatMap { $0.dropFirst(packet.headerLength) } == packet.payload)
+        #expect(pieces.last?.dropFirst(isIPv6 ? 44 : 24).prefix(4).elementsEqual(big(packet.sequence &+ 220)) == true)
+    }
+
     @Test func `a packet without work left is given as it is`() {
         let packet = TestPacket(payload: [1, 2, 3]).bytes
         #expect(cut(VirtioHeader().bytes + packet) == [packet])

@@ -2,6 +2,7 @@ import ControlAPI
 import EventLoop
 import HostNetwork
 import LinuxSystem
+import NetworkTypes
 
 /// Everything that a running session holds and must give back.
 struct LiveSession: Sendable {
@@ -35,6 +36,8 @@ struct LiveSession: Sendable {
     var outside = TunnelSurroundings()
     /// The ways that its outer packets took when they were looked at last; nil before.
     var path: OuterPath?
+    /// Looks at them again when what a router said of one runs out.
+    var pathRecheck: Task<Void, Never>?
     /// Endpoints that were authenticated, by public key: for a new provider to call at once.
     var endpoints: [String: String] = [:]
     /// What it counted of each peer, by public key, as far as that was told: another provider at the same interface goes
@@ -64,6 +67,13 @@ struct LiveSession: Sendable {
     /// Where the peers are called that have an endpoint by configuration, as far as the provider has told.
     var calledEndpoints: [String] {
         (state?.peers ?? []).filter { $0.configuredEndpoint != nil }.compactMap(\.endpoint)
+    }
+
+    /// What the provider found the paths to addresses to carry, where nobody else says so.
+    var pathLimits: [IPAddress: Int] {
+        var limits: [IPAddress: Int] = [:]
+        for (text, limit) in state?.pathLimits ?? [:] { if let address = IPAddress(text) { limits[address] = limit } }
+        return limits
     }
 
     /// Takes note of where a provider says that its peers were heard.

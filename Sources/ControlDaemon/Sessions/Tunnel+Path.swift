@@ -1,4 +1,5 @@
 import ControlAPI
+import EventLoop
 import HostNetwork
 import Journal
 import LinuxSystem
@@ -51,7 +52,9 @@ extension Tunnel {
                 log.warning("\(live.record.configuration.name): \(sentence)")
             }
         }
-        guard isReady, self.live?.session == session else { return }
+        guard isReady, let limits = self.live?.pathLimits, self.live?.session == session else { return }
+        path = path?.limited(to: limits)
+        lookAgain(after: path?.expiry)
         if let path { self.live?.path = path }
         // Without a way there is nothing to take over; the provider has its own clock for what it tries.
         let isLost = path?.isAvailable == false
@@ -85,6 +88,23 @@ extension Tunnel {
         } catch {
             log.warning("The settings can't follow the path to the peers, going on with those that are: \(error)")
         }
+    }
+
+    /// What a router said ("too big") the kernel forgets after a while (net.ipv4.route.mtu_expires), and tells nobody.
+    private func lookAgain(after expiry: Interval?) {
+        live?.pathRecheck?.cancel()
+        live?.pathRecheck = expiry.map { expiry in
+            Task { [weak self] in
+                guard (try? await Pause.sleep(for: expiry + .seconds(1))) != nil else { return }
+                await self?.lookAgainNow()
+            }
+        }
+    }
+
+    /// What comes of the look must not end the task that it is in.
+    private func lookAgainNow() async {
+        live?.pathRecheck = nil
+        await look(.quietly)
     }
 
     /// Puts the settings in force once more where the path carries another size now, or leads to other endpoints: those

@@ -104,9 +104,9 @@ extension Tunnel {
     private func received(_ reply: ProviderCalls.AttachReply, _ session: String) {
         guard live?.session == session else { return }
         if let state = reply.state {
-            let called = live?.calledEndpoints
+            let (called, limits) = (live?.calledEndpoints, live?.pathLimits)
             live?.state = state
-            if live?.calledEndpoints != called { Task { await self.endpointsChanged() } }
+            if live?.calledEndpoints != called || live?.pathLimits != limits { Task { await self.endpointsChanged() } }
             keepTimestamp(state.lastTimestamp)
             keepEndpoints(state)
             take(.reported(state), of: session)

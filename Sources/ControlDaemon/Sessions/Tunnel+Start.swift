@@ -301,6 +301,7 @@ extension Tunnel {
         for endpoint in live.calledEndpoints where !complete.endpoints.contains(endpoint) {
             complete.endpoints.append(endpoint)
         }
+        complete.pathLimits = live.state?.pathLimits
         let file = live.file
         let applied: AppliedNetwork
         let passage = await outerPassage()

@@ -74,6 +74,7 @@ extension Tunnel {
         _ = provider.process.collect()
         let readers = live?.readers ?? []
         for reader in readers { reader.cancel() }
+        live?.pathRecheck?.cancel()
         for reader in readers { await reader.value }
         live?.readers = []
         if let connection = live?.connection {

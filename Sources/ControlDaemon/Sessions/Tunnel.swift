@@ -151,6 +151,7 @@ package actor Tunnel {
         live?.watch?.cancel()
         live?.workWatch?.cancel()
         for reader in live?.readers ?? [] { reader.cancel() }
+        live?.pathRecheck?.cancel()
         await live?.connection?.close()
     }
 

@@ -23,6 +23,10 @@ extension TunnelNetworkSettings {
             guard let endpoint = Endpoint(text: text) else { throw Self.wrong("endpoint", text) }
             endpoints.append(endpoint)
         }
+        for (text, limit) in document.pathLimits ?? [:] {
+            guard let address = IPAddress(text) else { throw Self.wrong("address", text) }
+            pathLimits[address] = limit
+        }
         table = try Self.table(document.table)
         mtu = document.mtu
         outerPort = port.flatMap { UInt16(exactly: $0) }

@@ -34,8 +34,10 @@ package enum LoopCommand: Sendable {
     /// Whether outer packets that are too long for the path leave in fragments; else they are dropped. Either way the path is
     /// told of by `LoopNotice.pathError` with EMSGSIZE, and senders of what may not be divided are told what fits.
     case setFragmentation(allowed: Bool)
-    /// Forgets what was found out about the paths to the peers: the network has changed.
+    /// Forgets what was said of the paths to the peers: the network has changed.
     case forgetPaths
+    /// Has the paths to an address, or all, tried again with packets that they were found to swallow.
+    case forgetBlackHoles(at: IPAddress?)
     /// Replaces the outer sockets.
     ///
     /// Where one can't be used, `LoopNotice.socketFailed` tells why, and it is done without.

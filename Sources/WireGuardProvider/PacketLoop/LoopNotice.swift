@@ -18,6 +18,9 @@ package enum LoopNotice: Sendable, Equatable {
     case roamed(PeerIdentifier, Endpoint)
     /// The network or this machine refused datagrams to an address; see `UDPSocket.PathError`.
     case pathError(Endpoint?, code: Int32)
+    /// The path to an address swallows outer packets of the one length without a word, and carries the other; the senders of
+    /// longer packets are told. Holds until `LoopCommand.forgetBlackHoles`.
+    case blackHole(Endpoint, passing: Int, failing: Int)
     /// A socket of `setSockets` can't be used.
     case socketFailed(SystemError)
     /// The loop had to begin doing without an offload.

@@ -10,6 +10,7 @@ final class LoopPeer {
     private(set) var address = SocketAddress.none
     /// What the path there takes.
     var path = PathLimit()
+    var blackHole = BlackHoleWatch(isIPv6: false)
     var slots = KeyPairSlots<LoopKeyPair>()
     var staged = StagedPackets()
     var sample = TrafficSample()
@@ -27,14 +28,18 @@ final class LoopPeer {
         self.identifier = identifier
         self.watch = watch
         sample = watch.sample
-        if let endpoint { address = SocketAddress(endpoint) }
+        if let endpoint { move(to: SocketAddress(endpoint)) }
     }
+
+    /// The longest packet that passes whole, as far as it is known.
+    var longest: Int { min(path.longest, blackHole.limit) }
 
     /// Sends its datagrams elsewhere from now on.
     func move(to address: SocketAddress) {
         guard !self.address.equals(address) else { return }
         self.address = address
         path = PathLimit()
+        blackHole = BlackHoleWatch(isIPv6: address.isIPv6)
     }
 
     /// Enters the batch's traffic into the sample.

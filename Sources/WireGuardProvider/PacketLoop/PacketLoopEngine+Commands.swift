@@ -42,6 +42,8 @@ extension PacketLoopEngine {
             v6?.setFragmentation(allowed: isAllowed)
         case .forgetPaths:
             forgetPaths()
+        case .forgetBlackHoles(let address):
+            forgetBlackHoles(at: address)
         case .setSockets(let v4, let v6):
             forgetPaths()
             self.v4 = exchange(self.v4, for: v4, Token.v4, epoll)

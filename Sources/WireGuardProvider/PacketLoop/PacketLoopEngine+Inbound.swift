@@ -159,6 +159,7 @@ extension PacketLoopEngine {
             guard allowedIPs.owner(of: header.source) == peer.identifier else { return counters.wrongSource &+= 1 }
             allowedSource = header.source
         }
+        if peer.blackHole.listens, header.transport == 6 { unsafe hearAcknowledgement(packet, header, from: peer) }
         if outerMark != CongestionMark.notCapable {
             guard let mark = CongestionMark.decapsulate(inner: header.ecn, outer: outerMark) else {
                 return counters.congested &+= 1

@@ -42,7 +42,7 @@ extension PacketLoopEngine {
             counters.malformed &+= 1
             return
         }
-        let work = headerLength > 0 ? unsafe VirtioHeader(reading: given) : VirtioHeader()
+        var work = headerLength > 0 ? unsafe VirtioHeader(reading: given) : VirtioHeader()
         guard let owner = allowedIPs.owner(of: header.destination), let peer = peers[owner] else {
             counters.noPeer &+= 1
             unsafe refuse(packet, packetLength, header, work)
@@ -61,17 +61,21 @@ extension PacketLoopEngine {
             unsafe stage(UnsafeRawBufferPointer(start: given, count: length), for: peer)
             return
         }
+        var cut: Cut?
+        if header.transport == UInt8(IPPROTO_TCP), peer.blackHole.watches(packetLength) {
+            cut = unsafe seekBlackHole(packet, packetLength, header, &work, peer)
+        }
         guard let segmenter = unsafe Segmenter.cutting(packet, length: packetLength, header: work) else {
             counters.malformed &+= 1
             return
         }
-        if segmenter.nextLength > min(mtu, peer.path.longest),
+        if segmenter.nextLength > min(mtu, peer.longest),
             unsafe !mayGoOn(packet, header, segmenter, for: peer)
         {
             counters.tooBig &+= 1
             return
         }
-        seal(segmenter, with: pair, for: peer, ecn: CongestionMark.encapsulate(header.ecn))
+        seal(segmenter, cut, with: pair, for: peer, ecn: CongestionMark.encapsulate(header.ecn))
         if pair.isRekeyDueOnSend(now: now) { wantHandshake(peer) }
     }
 
@@ -104,12 +108,14 @@ extension PacketLoopEngine {
     }
 
     /// Encrypts the packets that a segmenter gives, each in its place in the batch.
-    private func seal(_ segments: Segmenter, with pair: LoopKeyPair, for peer: LoopPeer, ecn: UInt8) {
+    ///
+    /// - Parameter cut: what they may be no longer than, where that is less than what passes.
+    private func seal(_ segments: Segmenter, _ cut: Cut?, with pair: LoopKeyPair, for peer: LoopPeer, ecn: UInt8) {
         var segments = segments
         let sealer = pair.sealer
         let remoteIndex = pair.keys.remoteIndex
         let address = peer.address
-        let mtu = min(mtu, peer.path.longest)
+        var mtu = cut?.first ?? min(mtu, peer.longest)
         touch(peer)
         while segments.nextLength > 0 {
             let length = segments.nextLength
@@ -119,6 +125,10 @@ extension PacketLoopEngine {
             let message = unsafe batch.next
             let content = unsafe message + TransportHeader.byteCount
             unsafe segments.next(into: content)
+            if let cut {
+                mtu = cut.rest
+                segments.resize(to: cut.rest - cut.headerLength)
+            }
             unsafe (content + length).initializeMemory(as: UInt8.self, repeating: 0, count: padded - length)
             guard let counter = pair.counter.take() else {
                 // REJECT_AFTER_MESSAGES: the rest of the packets goes the way of all that TCP loses.

@@ -28,7 +28,7 @@ extension PacketLoopEngine {
         for peer: LoopPeer
     ) -> Bool {
         peer.path.expire(now: now)
-        let passing = peer.path.told(mtu: mtu, isIPv6: header.source.isIPv6)
+        let passing = peer.path.told(mtu: min(mtu, peer.blackHole.limit), isIPv6: header.source.isIPv6)
         guard segments.nextLength > passing, unsafe ICMPError.isAllowed(about: packet, header),
             unsafe !ICMPError.mayBeFragmented(packet)
         else { return true }

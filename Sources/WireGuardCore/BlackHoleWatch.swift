@@ -1,0 +1,286 @@
+package import NetworkTypes
+
+/// Finds out that the path to a peer swallows long datagrams without a word (a "black hole"; RFC 2923, section 2.1).
+///
+/// WireGuard's data carries no acknowledgement, but the TCP inside does. What TCP sends the third time in the same long packet
+/// is cut into shorter ones, as a network card cuts; where that is acknowledged, the length may be to blame, or chance. So one
+/// more long packet is risked: where it passes, it was chance. Where not, others are, to find how long packets may be, while
+/// all else goes cut to what has passed; what is lost with one of them TCP sends again at once. A dead host or an ordinary
+/// loss never leads to a finding, for they lose the short ones too, or pass a long one.
+///
+/// What the peer sends can't be found out about: only the sender knows what it sends again.
+package struct BlackHoleWatch: Sendable {
+    package enum Advice: Equatable, Sendable {
+        /// Let it go as it is.
+        case whole
+        /// Cut it into packets of at most so many bytes, the first and the others.
+        case cut(first: Int, rest: Int)
+    }
+
+    /// Lengths of packets that are acknowledged, and of those that aren't.
+    package struct Finding: Equatable, Sendable {
+        package let passing: Int
+        package let failing: Int
+    }
+
+    /// Transmissions of the same bytes in a long packet, after which they are cut.
+    static let patience = 2
+    /// How long the one connection that is looked at may be quiet before another is: usually, and while it sends again.
+    static let quiet = Interval.seconds(1)
+    static let quietWhileRepeating = Interval.seconds(10)
+    /// What isn't acknowledged after so long counts as lost, also where its connection has ended.
+    static let probeLimit = Interval.seconds(5)
+    /// A search that gets nowhere, because nobody sends anything long any more.
+    static let searchLimit = Interval.seconds(60)
+
+    private enum State {
+        case watching(Trail?)
+        case trying(Trial)
+        case searching(Search)
+    }
+
+    private var state = State.watching(nil)
+    /// Packets' lengths for the usual sizes of outer ones, ascending.
+    private let candidates: [Int]
+    /// The length that is tried first: what each path is to take, or what was found the last time.
+    private var first: Int
+    private let base: Int
+    /// No longer packet passes, as was found out; `Int.max` where nothing was.
+    package private(set) var limit = Int.max
+    private var finding: Finding?
+
+    /// - Parameter isIPv6: whether the outer packets are of IPv6.
+    package init(isIPv6: Bool) {
+        let overhead = PathLimit.overhead(isIPv6: isIPv6)
+        candidates = BlackHoleWatch.sizes.filter { !isIPv6 || $0 >= 1280 }.map { $0 - overhead }
+        base = 1280 - overhead
+        first = base
+    }
+
+    /// What links and tunnels commonly leave: PPPoE and tunnels of all kinds; 1340 and 1360 are the least with which IPv6
+    /// passes inside; below 1280 only IPv4 goes (RFC 791: 576).
+    static let sizes = [576, 1280, 1340, 1360, 1380, 1400, 1420, 1440, 1450, 1460, 1472, 1480, 1492]
+
+    /// Whether a packet of that length is worth `sending`'s look.
+    package func watches(_ length: Int) -> Bool { length > (limit > base ? base : candidates[0]) }
+
+    /// Whether acknowledgements are waited for.
+    package var listens: Bool {
+        if case .watching = state { false } else { true }
+    }
+
+    /// What was found out since the last time.
+    package mutating func takeFinding() -> Finding? {
+        defer { finding = nil }
+        return finding
+    }
+
+    /// Forgets the limit, for the path may carry more now; what was found is tried first the next time.
+    package mutating func raise() {
+        state = .watching(nil)
+        limit = .max
+    }
+
+    /// Decides on a packet to the peer.
+    ///
+    /// - Parameter length: of the packet, or of the first of those that a super-packet stands for.
+    package mutating func sending(_ segment: TCPSegment, length: Int, now: Instant) -> Advice {
+        guard segment.isDivisible, segment.payloadLength > 0, length <= limit else { return .whole }
+        switch state {
+        case .watching(let trail): return watch(trail, segment, length, now)
+        case .trying(let trial): return goOn(trial, segment, now)
+        case .searching(let search): return goOn(search, segment, length, now)
+        }
+    }
+
+    /// Takes what the peer's side has acknowledged.
+    ///
+    /// - Parameters:
+    ///   - flow: of the packets to the peer.
+    ///   - number: the byte that is expected next.
+    package mutating func acknowledged(_ flow: TCPFlow, upTo number: UInt32, now: Instant) {
+        switch state {
+        case .watching: break
+        case .trying(let trial):
+            guard flow == trial.flow, trial.sequence.isBefore(number) else { return }
+            state = .searching(Search(passing: trial.cut, failing: trial.failed, began: now))
+        case .searching(var search):
+            guard let probe = search.probe, flow == probe.flow, !number.isBefore(probe.end) else { return }
+            guard search.isConfirmed else {
+                // A long packet passed: the losses were chance.
+                state = .watching(nil)
+                return
+            }
+            search.passing = probe.length
+            search.probe = nil
+            settle(search)
+        }
+    }
+}
+
+// MARK: Watching one connection
+
+/// The connection that is looked at.
+private struct Trail {
+    let flow: TCPFlow
+    /// Behind the last byte that was sent.
+    var end: UInt32
+    var latest: Instant
+    /// What is sent again: its first byte, and how often it was.
+    var repeated: (sequence: UInt32, count: Int)?
+}
+
+/// Bytes that were sent in long packets in vain, and now go in shorter ones.
+private struct Trial {
+    let flow: TCPFlow
+    let sequence: UInt32
+    let failed: Int
+    var cut: Int
+    var latest: Instant
+}
+
+extension BlackHoleWatch {
+    private mutating func watch(_ trail: Trail?, _ segment: TCPSegment, _ length: Int, _ now: Instant) -> Advice {
+        guard var trail, trail.flow == segment.flow else {
+            let quiet = trail?.repeated == nil ? BlackHoleWatch.quiet : BlackHoleWatch.quietWhileRepeating
+            if let trail, now - trail.latest < quiet { return .whole }
+            state = .watching(Trail(flow: segment.flow, end: segment.end, latest: now))
+            return .whole
+        }
+        trail.latest = now
+        if !segment.sequence.isBefore(trail.end) {
+            trail.end = segment.end
+        } else if let repeated = trail.repeated, repeated.sequence == segment.sequence {
+            trail.repeated?.count += 1
+        } else {
+            trail.repeated = (segment.sequence, 1)
+        }
+        state = .watching(trail)
+        guard let repeated = trail.repeated, repeated.sequence == segment.sequence,
+            repeated.count >= BlackHoleWatch.patience, let cut = shorter(than: length, first: true)
+        else { return .whole }
+        state = .trying(
+            Trial(flow: segment.flow, sequence: segment.sequence, failed: length, cut: cut, latest: now)
+        )
+        return .cut(first: cut, rest: cut)
+    }
+
+    private mutating func goOn(_ trial: Trial, _ segment: TCPSegment, _ now: Instant) -> Advice {
+        var trial = trial
+        guard segment.flow == trial.flow, segment.sequence == trial.sequence else {
+            if now - trial.latest >= BlackHoleWatch.quietWhileRepeating { state = .watching(nil) }
+            return .whole
+        }
+        // In vain too: shorter still, or the length isn't to blame.
+        guard let cut = shorter(than: trial.cut) else {
+            state = .watching(nil)
+            return .whole
+        }
+        trial.cut = cut
+        trial.latest = now
+        state = .trying(trial)
+        return .cut(first: cut, rest: cut)
+    }
+
+    private func shorter(than length: Int, first isFirst: Bool = false) -> Int? {
+        if isFirst, first < length { return first }
+        if isFirst, base < length { return base }
+        return candidates.last { $0 < min(length, base) }
+    }
+}
+
+// MARK: Searching for the length
+
+/// What passes, what doesn't, and what is tried between them.
+private struct Search {
+    struct Probe {
+        let flow: TCPFlow
+        let sequence: UInt32
+        let end: UInt32
+        let length: Int
+        let sent: Instant
+    }
+
+    var passing: Int
+    var failing: Int
+    let began: Instant
+    /// Whether a long packet was lost once more while shorter ones passed.
+    var isConfirmed = false
+    var probe: Probe?
+
+    init(passing: Int, failing: Int, began: Instant) {
+        self.passing = passing
+        self.failing = failing
+        self.began = began
+    }
+
+    mutating func probeFailed() {
+        if let probe, isConfirmed { failing = probe.length }
+        isConfirmed = true
+        probe = nil
+    }
+}
+
+extension BlackHoleWatch {
+    private mutating func goOn(_ given: Search, _ segment: TCPSegment, _ length: Int, _ now: Instant) -> Advice {
+        var search = given
+        var mayProbe = true
+        if let probe = search.probe {
+            let isRepeated = segment.flow == probe.flow && segment.holds(probe.sequence)
+            if isRepeated || now - probe.sent >= BlackHoleWatch.probeLimit { search.probeFailed() }
+            // What was lost once isn't risked again.
+            mayProbe = !isRepeated && search.probe == nil
+        }
+        settle(search)
+        guard case .searching = state else { return cut(length, to: search.passing) }
+        guard now - search.began < BlackHoleWatch.searchLimit else {
+            if search.isConfirmed { conclude(search) } else { state = .watching(nil) }
+            return cut(length, to: search.passing)
+        }
+        guard mayProbe, let next = next(search), length >= next else { return cut(length, to: search.passing) }
+        let size = min(next - segment.headerLength, segment.payloadLength)
+        search.probe = Search.Probe(
+            flow: segment.flow,
+            sequence: segment.sequence,
+            end: segment.sequence &+ UInt32(truncatingIfNeeded: size),
+            length: next,
+            sent: now
+        )
+        state = .searching(search)
+        return .cut(first: next, rest: search.passing)
+    }
+
+    private func cut(_ length: Int, to passing: Int) -> Advice {
+        length > passing ? .cut(first: passing, rest: passing) : .whole
+    }
+
+    /// The length to try next: once more what failed, then the middle of what is left.
+    private func next(_ search: Search) -> Int? {
+        guard search.isConfirmed else { return search.failing }
+        let left = candidates.filter { $0 > search.passing && $0 < search.failing }
+        return left.isEmpty ? nil : left[left.count / 2]
+    }
+
+    private mutating func settle(_ search: Search) {
+        if search.probe == nil, next(search) == nil { conclude(search) } else { state = .searching(search) }
+    }
+
+    private mutating func conclude(_ search: Search) {
+        limit = search.passing
+        first = search.passing
+        finding = Finding(passing: search.passing, failing: search.failing)
+        state = .watching(nil)
+    }
+}
+
+extension TCPSegment {
+    fileprivate var end: UInt32 { sequence &+ UInt32(truncatingIfNeeded: payloadLength) }
+
+    /// Whether a byte is in its payload.
+    fileprivate func holds(_ number: UInt32) -> Bool { !number.isBefore(sequence) && number.isBefore(end) }
+}
+
+extension UInt32 {
+    /// Whether a sequence number comes before another (RFC 9293, section 3.4).
+    fileprivate func isBefore(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) < 0 }
+}
