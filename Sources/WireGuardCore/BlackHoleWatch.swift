@@ -3,9 +3,9 @@ package import NetworkTypes
 /// Finds out that the path to a peer swallows long datagrams without a word (a "black hole"; RFC 2923, section 2.1).
 ///
 /// WireGuard's data carries no acknowledgement, but the TCP inside does. What TCP sends the third time in the same long packet
-/// is cut into shorter ones, as a network card cuts; where that is acknowledged, the length may be to blame, or chance. So one
-/// more long packet is risked: where it passes, it was chance. Where not, others are, to find how long packets may be, while
-/// all else goes cut to what has passed; what is lost with one of them TCP sends again at once. A dead host or an ordinary
+/// is cut into shorter ones, as a network card cuts; where that is acknowledged, the length may be to blame, or chance. So
+/// single long packets are risked: where one passes, it was chance. Where three don't, others are, to find how long packets may
+/// be, while all else goes cut to what has passed; what is lost with one of them TCP sends again at once. A dead host or an ordinary
 /// loss never leads to a finding, for they lose the short ones too, or pass a long one.
 ///
 /// What the peer sends can't be found out about: only the sender knows what it sends again.
@@ -33,21 +33,21 @@ package struct BlackHoleWatch: Sendable {
     /// A search that gets nowhere, because nobody sends anything long any more.
     static let searchLimit = Interval.seconds(60)
 
-    private enum State {
-        case watching(Trail?)
-        case trying(Trial)
-        case searching(Search)
+    enum State {
+        case watching(TCPTrail?)
+        case trying(CutTrial)
+        case searching(LengthSearch)
     }
 
-    private var state = State.watching(nil)
+    var state = State.watching(nil)
     /// Packets' lengths for the usual sizes of outer ones, ascending.
-    private let candidates: [Int]
+    let candidates: [Int]
     /// The length that is tried first: what each path is to take, or what was found the last time.
-    private var first: Int
-    private let base: Int
+    var first: Int
+    let base: Int
     /// No longer packet passes, as was found out; `Int.max` where nothing was.
-    package private(set) var limit = Int.max
-    private var finding: Finding?
+    package internal(set) var limit = Int.max
+    var finding: Finding?
 
     /// - Parameter isIPv6: whether the outer packets are of IPv6.
     package init(isIPv6: Bool) {
@@ -103,7 +103,7 @@ package struct BlackHoleWatch: Sendable {
         case .watching: break
         case .trying(let trial):
             guard flow == trial.flow, trial.sequence.isBefore(number) else { return }
-            state = .searching(Search(passing: trial.cut, failing: trial.failed, began: now))
+            state = .searching(LengthSearch(passing: trial.cut, failing: trial.failed, began: now))
         case .searching(var search):
             guard let probe = search.probe, flow == probe.flow, !number.isBefore(probe.end) else { return }
             guard search.isConfirmed else {
@@ -118,169 +118,14 @@ package struct BlackHoleWatch: Sendable {
     }
 }
 
-// MARK: Watching one connection
-
-/// The connection that is looked at.
-private struct Trail {
-    let flow: TCPFlow
-    /// Behind the last byte that was sent.
-    var end: UInt32
-    var latest: Instant
-    /// What is sent again: its first byte, and how often it was.
-    var repeated: (sequence: UInt32, count: Int)?
-}
-
-/// Bytes that were sent in long packets in vain, and now go in shorter ones.
-private struct Trial {
-    let flow: TCPFlow
-    let sequence: UInt32
-    let failed: Int
-    var cut: Int
-    var latest: Instant
-}
-
-extension BlackHoleWatch {
-    private mutating func watch(_ trail: Trail?, _ segment: TCPSegment, _ length: Int, _ now: Instant) -> Advice {
-        guard var trail, trail.flow == segment.flow else {
-            let quiet = trail?.repeated == nil ? BlackHoleWatch.quiet : BlackHoleWatch.quietWhileRepeating
-            if let trail, now - trail.latest < quiet { return .whole }
-            state = .watching(Trail(flow: segment.flow, end: segment.end, latest: now))
-            return .whole
-        }
-        trail.latest = now
-        if !segment.sequence.isBefore(trail.end) {
-            trail.end = segment.end
-        } else if let repeated = trail.repeated, repeated.sequence == segment.sequence {
-            trail.repeated?.count += 1
-        } else {
-            trail.repeated = (segment.sequence, 1)
-        }
-        state = .watching(trail)
-        guard let repeated = trail.repeated, repeated.sequence == segment.sequence,
-            repeated.count >= BlackHoleWatch.patience, let cut = shorter(than: length, first: true)
-        else { return .whole }
-        state = .trying(
-            Trial(flow: segment.flow, sequence: segment.sequence, failed: length, cut: cut, latest: now)
-        )
-        return .cut(first: cut, rest: cut)
-    }
-
-    private mutating func goOn(_ trial: Trial, _ segment: TCPSegment, _ now: Instant) -> Advice {
-        var trial = trial
-        guard segment.flow == trial.flow, segment.sequence == trial.sequence else {
-            if now - trial.latest >= BlackHoleWatch.quietWhileRepeating { state = .watching(nil) }
-            return .whole
-        }
-        // In vain too: shorter still, or the length isn't to blame.
-        guard let cut = shorter(than: trial.cut) else {
-            state = .watching(nil)
-            return .whole
-        }
-        trial.cut = cut
-        trial.latest = now
-        state = .trying(trial)
-        return .cut(first: cut, rest: cut)
-    }
-
-    private func shorter(than length: Int, first isFirst: Bool = false) -> Int? {
-        if isFirst, first < length { return first }
-        if isFirst, base < length { return base }
-        return candidates.last { $0 < min(length, base) }
-    }
-}
-
-// MARK: Searching for the length
-
-/// What passes, what doesn't, and what is tried between them.
-private struct Search {
-    struct Probe {
-        let flow: TCPFlow
-        let sequence: UInt32
-        let end: UInt32
-        let length: Int
-        let sent: Instant
-    }
-
-    var passing: Int
-    var failing: Int
-    let began: Instant
-    /// Whether a long packet was lost once more while shorter ones passed.
-    var isConfirmed = false
-    var probe: Probe?
-
-    init(passing: Int, failing: Int, began: Instant) {
-        self.passing = passing
-        self.failing = failing
-        self.began = began
-    }
-
-    mutating func probeFailed() {
-        if let probe, isConfirmed { failing = probe.length }
-        isConfirmed = true
-        probe = nil
-    }
-}
-
-extension BlackHoleWatch {
-    private mutating func goOn(_ given: Search, _ segment: TCPSegment, _ length: Int, _ now: Instant) -> Advice {
-        var search = given
-        var mayProbe = true
-        if let probe = search.probe {
-            let isRepeated = segment.flow == probe.flow && segment.holds(probe.sequence)
-            if isRepeated || now - probe.sent >= BlackHoleWatch.probeLimit { search.probeFailed() }
-            // What was lost once isn't risked again.
-            mayProbe = !isRepeated && search.probe == nil
-        }
-        settle(search)
-        guard case .searching = state else { return cut(length, to: search.passing) }
-        guard now - search.began < BlackHoleWatch.searchLimit else {
-            if search.isConfirmed { conclude(search) } else { state = .watching(nil) }
-            return cut(length, to: search.passing)
-        }
-        guard mayProbe, let next = next(search), length >= next else { return cut(length, to: search.passing) }
-        let size = min(next - segment.headerLength, segment.payloadLength)
-        search.probe = Search.Probe(
-            flow: segment.flow,
-            sequence: segment.sequence,
-            end: segment.sequence &+ UInt32(truncatingIfNeeded: size),
-            length: next,
-            sent: now
-        )
-        state = .searching(search)
-        return .cut(first: next, rest: search.passing)
-    }
-
-    private func cut(_ length: Int, to passing: Int) -> Advice {
-        length > passing ? .cut(first: passing, rest: passing) : .whole
-    }
-
-    /// The length to try next: once more what failed, then the middle of what is left.
-    private func next(_ search: Search) -> Int? {
-        guard search.isConfirmed else { return search.failing }
-        let left = candidates.filter { $0 > search.passing && $0 < search.failing }
-        return left.isEmpty ? nil : left[left.count / 2]
-    }
-
-    private mutating func settle(_ search: Search) {
-        if search.probe == nil, next(search) == nil { conclude(search) } else { state = .searching(search) }
-    }
-
-    private mutating func conclude(_ search: Search) {
-        limit = search.passing
-        first = search.passing
-        finding = Finding(passing: search.passing, failing: search.failing)
-        state = .watching(nil)
-    }
-}
-
 extension TCPSegment {
-    fileprivate var end: UInt32 { sequence &+ UInt32(truncatingIfNeeded: payloadLength) }
+    var end: UInt32 { sequence &+ UInt32(truncatingIfNeeded: payloadLength) }
 
     /// Whether a byte is in its payload.
-    fileprivate func holds(_ number: UInt32) -> Bool { !number.isBefore(sequence) && number.isBefore(end) }
+    func holds(_ number: UInt32) -> Bool { !number.isBefore(sequence) && number.isBefore(end) }
 }
 
 extension UInt32 {
     /// Whether a sequence number comes before another (RFC 9293, section 3.4).
-    fileprivate func isBefore(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) < 0 }
+    func isBefore(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) < 0 }
 }

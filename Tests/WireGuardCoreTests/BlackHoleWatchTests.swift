@@ -43,7 +43,7 @@ import WireGuardCore
             var random = UInt64(seed) &* 0x9e37_79b9_7f4a_7c15
             var transfer = Transfer(length: 1440) { _ in
                 random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-                return random >> 60 > 2  // about every fifth is lost
+                return random >> 60 > 1  // about every eighth is lost
             }
             transfer.run(bytes: 300_000)
             #expect(transfer.findings.isEmpty, "\(seed)")

@@ -1,3 +1,4 @@
+import ControlAPI
 import LinuxSystem
 import NetworkTypes
 import Testing

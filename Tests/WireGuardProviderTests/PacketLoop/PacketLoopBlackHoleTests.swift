@@ -22,7 +22,7 @@ import WireGuardProvider
         #expect(rig.loop.counters.tooBig == 0)
 
         // A path of 1400 bytes: what is longer than 1340 inside is lost, and sent again.
-        for _ in 0..<8 {
+        for _ in 0..<12 {
             acknowledge(packet, rig, peer)
             packet.sequence &+= UInt32(packet.payload.count)
             if rig.allTold.contains(where: \.isFinding) { break }
