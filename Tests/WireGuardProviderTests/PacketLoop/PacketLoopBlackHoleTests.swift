@@ -55,11 +55,18 @@ import WireGuardProvider
         }
         var result: [[UInt8]] = []
         var missing = packet.payload.count
-        while missing > 0, let message = peer.received(1).first {
-            let length = Int(message.content[packet.isIPv6 ? 4 : 2]) << 8 + Int(message.content[packet.isIPv6 ? 5 : 3])
-            let bytes = Array(message.content.prefix(length + (packet.isIPv6 ? 40 : 0)))
-            missing -= bytes.count - packet.headerLength
-            result.append(bytes)
+        while missing > 0 {
+            let messages = peer.received(1)
+            // Nothing came in time; what is there is compared.
+            guard !messages.isEmpty else { break }
+            for message in messages {
+                let content = message.content
+                let length =
+                    packet.isIPv6
+                    ? 40 + Int(content[4]) << 8 + Int(content[5]) : Int(content[2]) << 8 + Int(content[3])
+                missing -= length - packet.headerLength
+                result.append(Array(content.prefix(length)))
+            }
         }
         return result
     }
