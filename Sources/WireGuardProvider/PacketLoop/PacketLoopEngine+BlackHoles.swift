@@ -24,8 +24,11 @@ extension PacketLoopEngine {
     ) -> Cut? {
         guard let segment = unsafe TCPSegment(parsing: packet, length: length, header) else { return nil }
         let payload = work.kind == .none ? segment.payloadLength : min(segment.payloadLength, Int(work.segmentSize))
+        // What is known not to pass whole says nothing more: its sender is told, or it goes in fragments.
+        let passing = min(mtu, peer.longest)
+        guard segment.headerLength + payload <= passing else { return nil }
         // As it goes out, padding included.
-        let length = PacketPadding.paddedLength(of: segment.headerLength + payload, mtu: min(mtu, peer.longest))
+        let length = PacketPadding.paddedLength(of: segment.headerLength + payload, mtu: passing)
         let advice = peer.blackHole.sending(segment, length: length, now: now)
         tellFinding(of: peer)
         guard case .cut(let first, let rest) = advice, min(first, rest) > segment.headerLength else { return nil }
