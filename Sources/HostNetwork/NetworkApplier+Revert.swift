@@ -30,11 +30,11 @@ extension NetworkApplier {
             }
         }
         // First the rules, so that no packet is led into a table that is half gone.
-        journal.rules = takeBack(journal.rules.reversed(), &report) { ($0.delete, "rule \($0.priority)") }
+        journal.rules = takeBack(journal.rules.reversed(), &report) { ($0.delete, $0.words) }
         let link = journal.interface.flatMap { identity in
             (try? tables.link(index: identity.index)).flatMap { $0.name == identity.name ? $0 : nil }
         }
-        journal.routes = takeBack(journal.routes.reversed(), &report) { ($0.delete, "route \($0.destination)") }
+        journal.routes = takeBack(journal.routes.reversed(), &report) { ($0.delete, $0.words) }
         if let link {
             // An interface that isn't there takes its addresses with it.
             let own = journal.addresses.filter { $0.interface == link.index }

@@ -154,7 +154,10 @@ package struct NetworkApplier: Sendable {
         do throws(NetlinkError) {
             if let outer = settings.passage.interface {
                 guard let mtu = try tables.link(index: outer)?.mtu else { return [] }
-                return settings.endpoints.map { TunnelMTU.Path(mtu: mtu, isIPv6: $0.address.isIPv6) }
+                return settings.endpoints.map { endpoint in
+                    TunnelMTU.Path(mtu: mtu, isIPv6: endpoint.address.isIPv6)
+                        .limited(to: settings.pathLimits[endpoint.address])
+                }
             }
             let found = try settings.endpoints.map { (endpoint) throws(NetlinkError) in
                 try tables.pathMTU(to: endpoint)?.limited(to: settings.pathLimits[endpoint.address])

@@ -48,9 +48,11 @@ struct NetworkExceptions: Hashable, Sendable {
                     RoutingRule(to: inner, priority: first, table: facts.ownTable, condition: .withoutOuterMark)
                 )
             }
-            rules.append(RoutingRule(to: prefix, priority: first + 1, table: Route.mainTable))
-            // Where there is no way outside, the tunnel isn't one either.
-            rules.append(RoutingRule(to: prefix, priority: first + 2, table: RoutingRule.nowhere))
+            for part in Self.parts(of: prefix) {
+                rules.append(RoutingRule(to: part, priority: first + 1, table: Route.mainTable))
+                // Where there is no way outside, the tunnel isn't one either.
+                rules.append(RoutingRule(to: part, priority: first + 2, table: RoutingRule.nowhere))
+            }
         }
         rules += local.filter { families.contains($0.address.isIPv6) && !excluded.contains($0) }.map {
             Self.direct(to: $0, first + 1)
@@ -77,6 +79,14 @@ struct NetworkExceptions: Hashable, Sendable {
             rules.append(Self.direct(to: linkLocal, first))
         }
         return rules.withoutDoubles()
+    }
+
+    /// All of a family in halves: the kernel takes a rule without a destination for the same as one of its priority that has
+    /// any (`fib4_rule_compare`), when it is added and when it is deleted.
+    private static func parts(of prefix: IPPrefix) -> [IPPrefix] {
+        guard prefix.length == 0 else { return [prefix] }
+        let texts = prefix.address.isIPv6 ? ["::/1", "8000::/1"] : ["0.0.0.0/1", "128.0.0.0/1"]
+        return texts.compactMap { IPPrefix($0) }
     }
 
     /// By a route of the main table that is no default.

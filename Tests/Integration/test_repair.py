@@ -50,7 +50,7 @@ class Repair(unittest.TestCase):
         self.litter()
         reply = self.daemon.json("repair")
         self.assertEqual(reply["failed"], [])
-        for text in ("rule 15000 (IPv4)", "rule 15001 (IPv6)", "route 192.0.2.0/24 in table 1953852930",
+        for text in ("rule 15000 (IPv4, to 192.0.2.0/24)", "rule 15001 (IPv6)", "route 192.0.2.0/24 in table 1953852930",
                      "route 0.0.0.0/0 in table 1953852930", "interface stale0"):
             self.assertIn(text, reply["removed"])
         self.assertEqual(len(reply["removed"]), 6)
@@ -87,7 +87,7 @@ class Repair(unittest.TestCase):
         self.assertIn("A provider has home", refused.stderr)
         self.assertIn("--force", refused.stderr)
         text = self.daemon.ctl("repair", "--force").stdout
-        self.assertIn("Removed rule 29995.", text)
+        self.assertIn("Removed rule 29995 (IPv4).", text)
         self.assertIn("Removed interface stale0.", text)
         self.others()
         wait_for("everything to be as before", lambda: self.a.snapshot() == self.before, SLACK)
@@ -119,6 +119,20 @@ class Repair(unittest.TestCase):
         self.assertEqual(self.a.resolv_conf.read_text(), resolver)
         wait_for("everything to be as before", lambda: self.a.snapshot() == self.before, SLACK)
         self.assertEqual(self.daemon.ctl("repair").stdout, "Nothing of tunneld's was left behind.\n")
+
+    def test_the_tunnels_of_another_tunneld_stay(self):
+        """With folders of its own, as the error of a second one on the same folders advises."""
+        self.up()
+        running = self.a.snapshot()
+        other = self.lab.tunneld(self.a, "other")
+        self.assertEqual(other.json("repair"), {"removed": [], "failed": []})
+        self.assertEqual(self.a.snapshot(), running)
+        # What nobody has goes by either.
+        self.litter()
+        self.assertEqual(len(other.json("repair")["removed"]), 5)
+        self.others()
+        self.assertEqual(self.a.snapshot(), running)
+        self.assertNotIn("Put back", self.daemon.process.log_path.read_text())
 
     def test_name_servers_that_nobody_has_any_more(self):
         self.up(DNS="10.20.0.2")

@@ -85,6 +85,17 @@ class RoutingPolicy(unittest.TestCase):
         self.daemon.ctl("down", "t1")
         self.assertEqual(self.a.snapshot(), before)
 
+    def test_all_of_a_family_is_excluded_and_taken_in_again_while_it_runs(self):
+        self.tunnel(provider_configuration_excludedRoutes='["2001:db8::/32","203.0.113.0/24"]')
+        interface = self.daemon.status("t1")["interface"]
+        for excluded, ways in (('["::/0","203.0.113.0/24"]', (interface, "eth0", "eth0")),
+                               ('["0.0.0.0/0","2001:db8::/32"]', ("eth0", "eth0", "eth0")),
+                               ('["0.0.0.0/0","::/0","10.21.0.2/32"]', ("eth0", "eth0", "eth0")),
+                               ('["203.0.113.0/24"]', (interface, "eth0", interface))):
+            self.set(provider_configuration_excludedRoutes=excluded)
+            self.settled()
+            self.assertEqual((self.way("198.51.100.1"), self.way("203.0.113.1"), self.way("2001:db8::1")), ways, excluded)
+
     def test_a_prefix_with_something_excluded_in_it(self):
         peer = self.tunnel(allowed="203.0.113.0/24, 2001:db8::/32",
                            provider_configuration_excludedRoutes="203.0.113.128/25, 2001:db8:1::/48")
