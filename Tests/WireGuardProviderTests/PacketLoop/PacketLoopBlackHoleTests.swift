@@ -22,14 +22,16 @@ import WireGuardProvider
         #expect(rig.loop.counters.tooBig == 0)
 
         // A path of 1400 bytes: what is longer than 1340 inside is lost, and sent again.
-        for _ in 0..<12 {
+        // Three long ones are risked, then 1380, 1320, 1360 and 1340 bytes.
+        for _ in 0..<7 {
             acknowledge(packet, rig, peer)
             packet.sequence &+= UInt32(packet.payload.count)
-            if rig.allTold.contains(where: \.isFinding) { break }
             if carried(packet, rig, peer, isSuper).contains(where: { $0.count > 1340 }) {
                 #expect(carried(packet, rig, peer, isSuper).allSatisfy { $0.count <= 1340 })
             }
         }
+        acknowledge(packet, rig, peer)
+        packet.sequence &+= UInt32(packet.payload.count)
         #expect(rig.told(.blackHole(peer.endpoint, passing: 1400, failing: 1420)))
 
         // From now on the sender is told, until the limit is given up.
@@ -78,8 +80,4 @@ import WireGuardProvider
         peer.sendPacket(answer.bytes, to: rig.v4)
         #expect(rig.taken(1) == [answer.bytes])
     }
-}
-
-extension LoopNotice {
-    fileprivate var isFinding: Bool { if case .blackHole = self { true } else { false } }
 }
