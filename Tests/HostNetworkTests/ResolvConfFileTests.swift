@@ -124,20 +124,36 @@ import Testing
         try end()
     }
 
-    @Test func `of a file of ours that somebody edited only our lines go`() throws {
-        try write("nameserver 192.0.2.1\n")
+    @Test func `what somebody adds to a file of ours stays, where it was, with what stood there before`() throws {
+        try write("nameserver 192.0.2.1")
         try file.insert(tunnel(1), beside: [])
-        try write(try read() + "nameserver 192.0.2.3\noptions rotate\n")
+        try write("nameserver 192.0.2.2\n" + (try read()) + "nameserver 192.0.2.3\noptions rotate\n")
         try file.insert(tunnel(2), beside: [])
-        #expect(try servers() == ["10.0.2.1", "10.0.1.1", "192.0.2.3"])
+        #expect(try servers() == ["10.0.2.1", "10.0.1.1", "192.0.2.2", "192.0.2.1", "192.0.2.3"])
         try file.remove { _ in true }
-        #expect(try read() == "nameserver 192.0.2.3\noptions rotate\n")
+        #expect(try read() == "nameserver 192.0.2.2\nnameserver 192.0.2.1\nnameserver 192.0.2.3\noptions rotate\n")
         // Nothing of use is left of one that only lost something.
         try write("nameserver 192.0.2.1\n")
         try file.insert(tunnel(1), beside: [])
         try write(try read().replacing("nameserver 10.0.1.1\n", with: ""))
         try file.remove { _ in true }
         #expect(try read() == "nameserver 192.0.2.1\n")
+        try end()
+    }
+
+    @Test(arguments: [false, true])
+    func `a file of ours whose mark is gone or damaged is no original`(_ isDamaged: Bool) throws {
+        try write("nameserver 192.0.2.1\noptions edns0\n")
+        try file.insert(tunnel(1), beside: [])
+        let lines = try read().split(separator: "\n").compactMap { line -> Substring? in
+            guard line.hasPrefix("# tunneld: ") else { return line }
+            return isDamaged ? line.prefix(40) : nil
+        }
+        try write(lines.joined(separator: "\n") + "\n")
+        try file.insert(tunnel(1), beside: [])
+        #expect(try servers() == ["10.0.1.1", "192.0.2.1"])
+        try file.remove { _ in true }
+        #expect(try read() == "nameserver 192.0.2.1\noptions edns0\n")
         try end()
     }
 

@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import re
 import shutil
 import signal
 import unittest
@@ -129,11 +130,25 @@ class File(DNSRig):
         self.assertEqual(self.a.read(), "nameserver 10.98.0.39\n")
 
     def test_what_somebody_adds_by_hand_stays(self):
+        before = self.a.read()
         self.add(self.daemon, 1)
         self.up(self.daemon, "t1")
         self.a.sh("echo 'options rotate' >> /etc/resolv.conf; echo 'nameserver 10.98.0.1' >> /etc/resolv.conf")
         self.daemon.ctl("down", "t1")
-        self.assertEqual(self.a.read(), "options rotate\nnameserver 10.98.0.1\n")
+        self.assertEqual(self.a.read(), before + "options rotate\nnameserver 10.98.0.1\n")
+
+    def test_a_file_whose_mark_is_taken_out_is_put_back_all_the_same(self):
+        before = self.a.read()
+        self.add(self.daemon, 1)
+        for edit in ("/^# tunneld:/d", "s/^# tunneld: .*/# tunneld: damaged/"):
+            self.up(self.daemon, "t1")
+            self.a.sh(f"sed -i '{edit}' /etc/resolv.conf")
+            wait_for("the servers and the mark", lambda: re.search("(?m)^# tunneld: {", self.a.read()), 5 * SLACK)
+            self.assertEqual(self.servers()[0], "10.21.0.2")
+            self.daemon.ctl("down", "t1")
+            # What the file of ours hadn't kept outside of its mark (comments, the trust in answers) is lost with that.
+            self.assertEqual(self.a.read(), "nameserver 10.99.0.2\nsearch lan.test\noptions timeout:1\n", edit)
+            self.a.write(before)
 
     def test_two_tunnels_share_it_in_every_order(self):
         before = self.a.shape()

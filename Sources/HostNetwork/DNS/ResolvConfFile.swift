@@ -124,11 +124,21 @@ struct ResolvConfFile: Sendable {
         _ tunnels: [ResolvConfState.Tunnel]
     ) -> FileContent {
         var original = state?.original ?? current
-        if let state, case .file(var file) = current, file.text != state.text,
-            let left = state.leftover(of: file.text)
-        {
-            file.data = Data(left.utf8)
-            original = .file(file)
+        if case .file(var file) = current {
+            var text: String?
+            if let state, file.text != state.text {
+                if case .file(let old) = state.original {
+                    text = state.original(old.text, withAdditionsOf: file.text)
+                } else {
+                    text = state.leftover(of: file.text)
+                }
+            } else if state == nil {
+                text = ResolvConfState.unmarked(file.text, tunnels)
+            }
+            if let text {
+                file.data = Data(text.utf8)
+                original = .file(file)
+            }
         }
         guard !tunnels.isEmpty else { return original }
         let base = lines(of: original) ?? ResolvConf()

@@ -52,12 +52,13 @@ struct ResolvConfState: Hashable, Sendable, Codable {
     /// What the C library uses (MAXNS of resolv.h).
     static let serverLimit = 3
     private static let marker = "# tunneld: "
+    private static let headings = ["# Written by tunneld for ", "# next line, so leave that as it is. "]
 
     var text: String {
         let names = tunnels.map(\.interface.name).joined(separator: ", ")
         var lines = [
-            "# Written by tunneld for \(names). What stood here before comes back when the tunnel ends, and is kept in the",
-            "# next line, so leave that as it is. Other changes to this file last until then.",
+            Self.headings[0] + "\(names). What stood here before comes back when the tunnel ends, and is kept in the",
+            Self.headings[1] + "Lines that others add stay.",
             Self.marker + encoded,
         ]
         lines += servers.map { "nameserver \($0)" }
@@ -99,13 +100,43 @@ struct ResolvConfState: Hashable, Sendable, Codable {
         self = state
     }
 
-    /// What is left of a file of ours that somebody has edited once our lines are taken out; nil where nothing of use is.
-    func leftover(of text: String) -> String? {
+    /// What stood there before, with the lines that others have added to a file of ours since: what they put ahead of ours is
+    /// ahead of it, and all else behind it.
+    func original(_ old: String, withAdditionsOf text: String) -> String {
         let own = Set(self.text.split(whereSeparator: \.isNewline))
-        let kept = text.split(whereSeparator: \.isNewline).filter { line in
-            !own.contains(line) && !line.hasPrefix(Self.marker)
-        }
-        let left = kept.joined(separator: "\n") + "\n"
+        let lines = text.split(whereSeparator: \.isNewline)
+        let start = lines.firstIndex { own.contains($0) } ?? lines.endIndex
+        let isAdded = { (line: Substring) in !own.contains(line) && !line.hasPrefix(Self.marker) }
+        let ahead = lines[..<start].filter(isAdded)
+        let behind = lines[start...].filter(isAdded)
+        let end = old.isEmpty || old.hasSuffix("\n") || behind.isEmpty ? "" : "\n"
+        return ahead.map { $0 + "\n" }.joined() + old + end + behind.map { $0 + "\n" }.joined()
+    }
+
+    /// The lines that others have added to a file of ours that took a link's place, or nothing's; nil where no server is
+    /// among them.
+    func leftover(of text: String) -> String? {
+        let left = original("", withAdditionsOf: text)
         return ResolvConf(left).servers.isEmpty ? nil : left
+    }
+
+    /// A file of ours whose mark somebody has taken out or damaged, without what is surely ours; nil for anybody else's.
+    static func unmarked(_ text: String, _ tunnels: [Tunnel]) -> String? {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        guard lines.contains(where: { line in headings.contains(where: line.hasPrefix) }) else { return nil }
+        let servers = Set(tunnels.flatMap(\.servers))
+        let domains = Set(tunnels.flatMap(\.searchDomains))
+        let left = lines.compactMap { line -> String? in
+            if line.hasPrefix(marker) || headings.contains(where: line.hasPrefix) { return nil }
+            let words = line.split(whereSeparator: \.isWhitespace).map(String.init)
+            switch words.first {
+            case "nameserver" where words.count == 2 && servers.contains(words[1]): return nil
+            case "search":
+                let others = words.filter { !domains.contains($0) }
+                return others.count > 1 ? others.joined(separator: " ") : nil
+            default: return String(line)
+            }
+        }
+        return left.joined(separator: "\n")
     }
 }
