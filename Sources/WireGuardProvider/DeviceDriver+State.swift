@@ -109,6 +109,8 @@ extension DeviceDriver {
         var kind = known.failure
         // The first call has gone unanswered; the core says why only when it ends the attempt.
         if kind == nil, known.state == .silent { kind = .silent }
+        // So is what a look-up was told.
+        if kind == nil, peer.search?.hasFailed == true, peer.search?.current == nil { kind = .name }
         // It resolved meanwhile, and has been called.
         if kind == .name, peer.search?.isUnresolved == false { kind = nil }
         guard let kind else { return nil }

@@ -194,6 +194,9 @@ package struct EndpointSearch: Equatable, Sendable {
         return endpoint
     }
 
+    /// Whether the last look-up found nothing.
+    var hasFailed: Bool { if case .failed = lookup { true } else { false } }
+
     /// The look-up failed; the next comes after 5 s, doubling to 60 s (design, section 3).
     ///
     /// - Parameter isAnswer: false where nobody could be asked or none answered, as it is at boot: the resolver may be there

@@ -80,7 +80,8 @@ import Testing
             changes == [
                 SnapshotChange(.linkRemoved, "eth0"), SnapshotChange(.linkAdded, "eth1"),
                 SnapshotChange(.nameServersChanged, nil, ""),
-                SnapshotChange(.defaultRoutesChanged, nil, "IPv6 by eth1"), SnapshotChange(.primaryLinkChanged, "eth1"),
+                SnapshotChange(.defaultRoutesChanged, nil, "IPv6 by eth1 metric 0"),
+                SnapshotChange(.primaryLinkChanged, "eth1"),
             ]
         )
         let none = SnapshotChange.between(before, NetworkSnapshot())

@@ -191,6 +191,16 @@ struct DeviceDriverTests {
         #expect(device.outside.lookUps.count == 5)
     }
 
+    @Test func `a name that is known not to resolve before anybody is called is told at once`() throws {
+        let device = try TestDevice()
+        try device.driver.addPeer(try named("vpn.example"))
+        device.driver.lookUpNames(now: .zero)
+        answer(device, [], failure: "no such name")
+        device.driver.start()
+        #expect(device.state().failure?.kind == .name)
+        #expect(device.state().reason == "The name in vpn.example:51820 doesn't resolve (no such name).")
+    }
+
     @Test func `where one address can't be reached the same call goes to the next at once`() throws {
         let device = try TestDevice()
         try device.driver.addPeer(try named("vpn.example"))

@@ -80,7 +80,7 @@ package struct SnapshotChange: Hashable, Sendable {
     private static func text(_ route: DefaultRoute, _ snapshot: NetworkSnapshot) -> String {
         let link = snapshot.link(route.interface)?.name ?? "\(route.interface)"
         let family = route.isIPv6 ? "IPv6" : "IPv4"
-        guard let gateway = route.gateway else { return "\(family) by \(link)" }
-        return "\(family) by \(link) via \(gateway)"
+        let way = route.gateway.map { " via \($0)" } ?? ""
+        return "\(family) by \(link)\(way) metric \(route.metric)"
     }
 }
