@@ -106,11 +106,16 @@ class Pieces(unittest.TestCase):
     def test_large_mtu(self):
         self.join(mtu=8920)
         self.assertIn("mtu 8920", self.a.ip("link", "show", self.name).stdout)
-        for address in ("10.20.0.2", "fd20::2"):
-            # Outer datagrams beyond the link's MTU of 1500 go in fragments.
+        for address, told in (("10.20.0.2", "Frag needed and DF set"), ("fd20::2", "Packet too big")):
             self.assertEqual(ping(self.a, address, count=3), 3)
-            result = self.a.exec("ping", "-n", "-c", "3", "-M", "do", "-s", "8800", "-W", "2", address, check=False)
-            self.assertIn("3 received", result.stdout)
+
+            def long(mode, count):
+                return self.a.exec("ping", "-n", "-c", count, "-i", "0.3", "-M", mode, "-s", "8800", "-W", "2", address,
+                                   check=False).stdout
+            # What passes the link whole is told to whoever asks for that (C058); all else goes in fragments, outside, or for
+            # IPv6 those of its sender once it has been told.
+            self.assertRegex(long("do", 2), rf"{told}:? \(?mtu ?= ?1440\)?")
+            self.assertRegex(long("dont", 4), "[34] received")
             self.iperf("-c", address, "-n", "20M")
 
     def test_the_peer_roams_in_mid_stream(self):
