@@ -15,7 +15,7 @@ class SlowSleep(unittest.TestCase):
 
     def test_two_minutes_without_a_way_after_the_wake(self):
         self.tunnel("home")
-        self.out_of_reach(120, attempts=5)
+        self.out_of_reach(120, attempts=7)
 
     def test_a_lock_that_is_held_wakes_nobody(self):
         self.tunnel("home")
