@@ -58,6 +58,27 @@ class Network(unittest.TestCase):
     def link(self, network, name):
         return next(link for link in network["links"] if link["name"] == name)
 
+    def start_bus(self):
+        """A bus of the lab's own, which tunneld knows from its start."""
+        self.bus = self.lab.folder / "bus"
+        configuration = self.lab.folder / "bus.conf"
+        configuration.write_text(BUS.format(path=self.bus))
+        self.a.popen("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
+        wait_for("the bus", self.bus.exists, 10)
+        self.environment = {"DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={self.bus}", "PATH": "/usr/bin:/bin"}
+        self.daemon.environment.update(self.environment)
+        self.daemon.terminate()
+        self.daemon.start()
+
+    def services(self, namespace):
+        """What speaks for systemd-resolved and NetworkManager there, once it does."""
+        script = self.lab.folder / "services.py"
+        script.write_text(SERVICES)
+        index = self.a.ip_json("link", "show", "eth0")[0]["ifindex"]
+        services = namespace.popen("/usr/bin/python3", script, index, env=self.environment, log="services")
+        wait_for("the services", lambda: "ready" in services.log_path.read_text(), 10 * SLACK)
+        return services
+
     def test_what_is_there_is_shown(self):
         self.daemon.ctl("up", "home")
         network = self.daemon.json("network")
@@ -108,21 +129,9 @@ class Network(unittest.TestCase):
         self.assertEqual(watch.wait(10 * SLACK), 0)
 
     def test_resolved_and_networkmanager_are_asked(self):
-        bus = self.lab.folder / "bus"
-        configuration = self.lab.folder / "bus.conf"
-        configuration.write_text(BUS.format(path=bus))
-        self.a.popen("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
-        wait_for("the bus", bus.exists, 10)
-        script = self.lab.folder / "services.py"
-        script.write_text(SERVICES)
-        environment = {"DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={bus}", "PATH": "/usr/bin:/bin"}
-        index = self.a.ip_json("link", "show", "eth0")[0]["ifindex"]
-        self.daemon.environment.update(environment)
-        self.daemon.terminate()
-        self.daemon.start()
+        self.start_bus()
         self.assertIsNone(self.link(self.daemon.json("network"), "eth0")["metered"])
-        services = self.a.popen("/usr/bin/python3", script, index, env=environment, log="services")
-        wait_for("the services", lambda: "ready" in services.log_path.read_text(), 10 * SLACK)
+        services = self.services(self.a)
         eth = self.link(self.daemon.json("network"), "eth0")
         self.assertEqual(eth["dnsServers"], ["192.0.2.53"])
         self.assertEqual((eth["searchDomains"], eth["routeOnlyDomains"]), (["corp.example"], ["."]))
@@ -131,34 +140,22 @@ class Network(unittest.TestCase):
         # The same services in another network: their links are others of the same numbers.
         services.kill()
         services.wait()
-        services = self.b.popen("/usr/bin/python3", script, index, env=environment, log="services")
-        wait_for("the services", lambda: "ready" in services.log_path.read_text(), 10 * SLACK)
+        services = self.services(self.b)
         eth = self.link(self.daemon.json("network"), "eth0")
         self.assertEqual((eth["dnsServers"], eth["metered"]), ([], None))
 
     def test_what_the_kernel_does_not_tell_is_told_too(self):
-        bus = self.lab.folder / "bus"
-        configuration = self.lab.folder / "bus.conf"
-        configuration.write_text(BUS.format(path=bus))
-        self.a.popen("dbus-daemon", f"--config-file={configuration}", "--nofork", "--nopidfile")
-        wait_for("the bus", bus.exists, 10)
-        script = self.lab.folder / "services.py"
-        script.write_text(SERVICES)
-        environment = {"DBUS_SYSTEM_BUS_ADDRESS": f"unix:path={bus}", "PATH": "/usr/bin:/bin"}
-        index = self.a.ip_json("link", "show", "eth0")[0]["ifindex"]
-        self.daemon.environment.update(environment)
-        self.daemon.terminate()
-        self.daemon.start()
+        self.start_bus()
         watch = self.daemon.popen("network", "--watch", "--json", log="network")
         lines = lambda: [json.loads(line) for line in watch.log_path.read_text().splitlines() if line.endswith("}")]
         wait_for("the present network", lines, 10 * SLACK)
         eth = lambda: self.link(lines()[-1]["network"], "eth0")
         self.assertEqual((eth()["dnsServers"], eth()["metered"]), ([], None))
         # A service that comes, one that changes its mind, and a file: rtnetlink is silent in all three.
-        services = self.a.popen("/usr/bin/python3", script, index, env=environment, log="services")
+        services = self.services(self.a)
         wait_for("name servers", lambda: eth()["dnsServers"] == ["192.0.2.53"], 2 * SLACK)
         wait_for("metered", lambda: eth()["metered"] is True, 2 * SLACK)
-        self.a.exec("gdbus", "call", "--address", f"unix:path={bus}", "--dest", "org.freedesktop.NetworkManager",
+        self.a.exec("gdbus", "call", "--address", f"unix:path={self.bus}", "--dest", "org.freedesktop.NetworkManager",
                     "--object-path", "/device/eth0", "--method", "test.Change.Set", "uint32 2")
         wait_for("not metered", lambda: eth()["metered"] is False, 2 * SLACK)
         for server in ("192.0.2.99", "192.0.2.98"):
