@@ -33,8 +33,8 @@ class Sweep(FaultRig):
     def status(self):
         return self.daemon.status("home")["status"]
 
-    def each(self, steps, body):
-        """Tries each; all that went wrong is told at the end, and the next begins from a clean slate."""
+    def each(self, steps, body, mended=lambda: None):
+        """Tries each; all that went wrong is told at the end, and the next begins from a clean slate, `mended`."""
         wrong = []
         for step in steps:
             try:
@@ -42,6 +42,7 @@ class Sweep(FaultRig):
             except AssertionError as error:
                 wrong.append(f"{self.kind(step)} ({step.rsplit('#')[-1]}): {error}")
                 self.start_over()
+                mended()
         if wrong:
             self.fail(f"{len(wrong)} of {len(steps)}:\n" + "\n".join(wrong))
 
@@ -155,21 +156,11 @@ class Sweep(FaultRig):
             for body in (fails, crashes):
                 body(step)
 
-        self.each_of_a_running(steps, each)
+        def is_back():
+            self.daemon.ctl(*BACK)
+            self.is_up()
+        self.each(steps, each, is_back)
         self.ends(None)
-
-    def each_of_a_running(self, steps, body):
-        wrong = []
-        for step in steps:
-            try:
-                body(step)
-            except AssertionError as error:
-                wrong.append(f"{self.kind(step)} ({step.rsplit('#')[-1]}): {error}")
-                self.start_over()
-                self.daemon.ctl(*BACK)
-                self.is_up()
-        if wrong:
-            self.fail(f"{len(wrong)} of {len(steps)}:\n" + "\n".join(wrong))
 
     def network_step(self, step):
         return not re.search(r"configurations|history|pending|keychain|removed|timestamps|endpoints", step)

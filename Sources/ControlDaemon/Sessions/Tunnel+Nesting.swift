@@ -44,16 +44,6 @@ extension Tunnel {
         }
     }
 
-    /// Leads the outer packets another way, before the provider is told.
-    func follow(_ passage: OuterPassage, _ session: String) async {
-        guard let live, live.session == session, live.record.applied != nil else { return }
-        do {
-            try await putInForce(nil)
-        } catch {
-            log.warning("The settings can't follow the tunnel around this one, going on with those that are: \(error)")
-        }
-    }
-
     /// What stands in the way to the peers, and what to do.
     func sentence(_ obstacle: OuterPath.Obstacle) async -> String {
         switch obstacle {

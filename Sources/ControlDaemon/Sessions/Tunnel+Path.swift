@@ -40,12 +40,12 @@ extension Tunnel {
         guard isReady, let live, let connection = live.connection else { return }
         let session = live.session
         let passage = await outerPassage()
-        if passage != self.live?.outside.passage { await follow(passage, session) }
+        if passage != self.live?.outside.passage { await followWay(session) }
         let before = live.path
         var path = await way(by: passage)
         if let found = path, found.obstacle != before?.obstacle {
             // What stands in the way may be a route of ours, to an endpoint that has just become known.
-            await keepIn(session)
+            await followWay(session)
             path = await way(by: passage)
             if let obstacle = path?.obstacle {
                 let sentence = await sentence(obstacle)
@@ -80,8 +80,9 @@ extension Tunnel {
         await services.network.path(to: live?.calledEndpoints ?? [], by: passage, from: live?.record.listenPort)
     }
 
-    /// Keeps outer packets in that have no address to come from, and lets them out again, before the provider is told.
-    private func keepIn(_ session: String) async {
+    /// Leads the outer packets another way, keeps those in that have no address to come from, and lets them out again, before
+    /// the provider is told.
+    private func followWay(_ session: String) async {
         guard live?.session == session, live?.record.applied != nil else { return }
         do {
             try await putInForce(nil)
