@@ -12,7 +12,7 @@ from box import NameServer
 from lab import PROGRAMS, SLACK, ping, wait_for
 from logind import Logind
 from test_block import BlockCase
-from test_sleep import STOPPED
+from test_sleep import STOPPED, crash_until_given_up
 
 
 class WithLogind(BlockCase):
@@ -97,17 +97,7 @@ class Ends(WithLogind):
         self.only_the_block_is_left()
 
     def test_by_crashes_of_its_provider(self):
-        def killed():
-            status = self.daemon.status("home")
-            if status["status"] == "disconnected":
-                return status
-            if status["providerProcess"] and status["status"] == "connected":
-                try:
-                    os.kill(status["providerProcess"], signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            return None
-        self.assertTrue(wait_for("the tunnel to be given up", killed, 60)["lastDisconnectError"])
+        crash_until_given_up(self.daemon, "home")
         self.only_the_block_is_left()
 
 

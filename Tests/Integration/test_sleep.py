@@ -14,6 +14,21 @@ LOCK = ["sleep", "tunneld", "Tunnels are told before the machine sleeps.", "dela
 STOPPED = "The machine went to sleep."
 
 
+def crash_until_given_up(daemon, name):
+    """Kills one provider after the other, until the tunnel is given up with an error."""
+    def killed():
+        status = daemon.status(name)
+        if status["status"] == "disconnected":
+            return status
+        if status["providerProcess"] and status["status"] == "connected":
+            try:
+                os.kill(status["providerProcess"], signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        return None
+    assert wait_for("the tunnel to be given up", killed, 60)["lastDisconnectError"]
+
+
 class Sleep(unittest.TestCase):
     def setUp(self):
         self.lab = Lab("sleep")
@@ -309,17 +324,7 @@ class Sleep(unittest.TestCase):
 
     def by_crashes(self, name):
         """One provider after the other dies, until the tunnel is given up."""
-        def killed():
-            status = self.daemon.status(name)
-            if status["status"] == "disconnected":
-                return status
-            if status["providerProcess"] and status["status"] == "connected":
-                try:
-                    os.kill(status["providerProcess"], signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
-            return None
-        self.assertTrue(wait_for("the tunnel to be given up", killed, 60)["lastDisconnectError"])
+        crash_until_given_up(self.daemon, name)
 
     def by_lost_path(self, name):
         self.a.ip("link", "set", "eth0", "down")
