@@ -11,11 +11,10 @@ import time
 import unittest
 from pathlib import Path
 
+from control_groups import Freezer, MemoryGroup
 from lab import SLACK, Lab, WireGuardGo, conf, context_switches, genkey, name_of, ping, pubkey, run, wait_for
 
 _libc = ctypes.CDLL(None, use_errno=True)
-MEMORY_GROUPS = Path("/sys/fs/cgroup/memory")
-FREEZERS = Path("/sys/fs/cgroup/freezer")
 
 
 class Echo:
@@ -346,19 +345,15 @@ class ProviderLoss(unittest.TestCase):
 
     def test_one_that_does_not_die_is_not_replaced_before_it_has(self):
         before = self.up()
-        group = FREEZERS / f"tl{os.getpid()}"
-        group.mkdir()
-        self.addCleanup(lambda: wait_for("the group to be empty", lambda: remove(group), 10))
-        thaw = lambda: (group / "freezer.state").write_text("THAWED")  # noqa: E731
-        self.addCleanup(thaw)
-        (group / "cgroup.procs").write_text(str(before["providerProcess"]))
-        (group / "freezer.state").write_text("FROZEN")
+        freezer = Freezer()
+        self.addCleanup(freezer.close)
+        freezer.freeze(before["providerProcess"])
         ping(self.a, "10.20.0.2", count=1)
         told = wait_for("what stands in the way", lambda: (s := self.daemon.status("home"))["reason"] and (
             "the old one doesn't end" in s["reason"]) and s, 20 * SLACK)
         self.assertEqual((told["status"], told["providerProcess"]), ("reasserting", before["providerProcess"]))
         self.assertEqual(providers(self.a), [before["providerProcess"]])
-        thaw()
+        freezer.thaw()
         after = self.daemon.wait_status("home", "connected", 15 * SLACK)
         self.assertEqual((after["session"], after["interface"]), (before["session"], before["interface"]))
         self.assertEqual(providers(self.a), [after["providerProcess"]])
@@ -460,51 +455,37 @@ class Gateway(unittest.TestCase):
 
 class Memory(unittest.TestCase):
     def test_a_kill_for_lack_of_memory_is_told_as_such(self):
-        group = MEMORY_GROUPS / f"tl{os.getpid()}"
-        group.mkdir()
+        group = MemoryGroup()
         with Lab("oom") as lab:
-            lab.cleanups.append(lambda: wait_for("the group to be empty", lambda: remove(group), 10))
+            lab.cleanups.append(group.close)
             a, b, daemon, private, peer = lab.home()
             daemon.terminate()
             # A network namespace's own /sys has no control groups.
             daemon.prefix = ["nsenter", f"--mount=/proc/{os.getpid()}/ns/mnt", "--"]
             daemon.start()
-            (group / "cgroup.procs").write_text(str(daemon.pid))
+            group.take(daemon.pid)
             daemon.ctl("up", "home")
-            (MEMORY_GROUPS / "cgroup.procs").write_text(str(daemon.pid))
+            group.give_back(daemon.pid)
             events, before = Events(daemon, "home"), daemon.status("home")
-            self.assertEqual((group / "cgroup.procs").read_text().split(), [str(before["providerProcess"])])
+            self.assertEqual(group.processes(), [before["providerProcess"]])
             seen = len(events.all())
-            limit(group, b, a)
+            group.limit()
+            grow(before["interface"])
             lost = events.next(seen, "reasserting", 5 * SLACK)
             self.assertIn("The tunnel's provider was killed for lack of memory.", lost["reason"])
             daemon.wait_status("home", "connected", 2 * SLACK)
             self.assertEqual(ping(a, "10.20.0.2"), 3)
 
 
-def limit(group, *_):
-    """Leaves the processes of a group no memory at all."""
-    for _ in range(200):
-        if "oom_kill 0" not in (group / "memory.oom_control").read_text():
-            return
+def grow(interface, peers=20_000):
+    """Has a provider take many peers, whom it needs megabytes for; it may end meanwhile."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(f"/var/run/wireguard/{interface}.sock")
         try:
-            (group / "memory.limit_in_bytes").write_text("4096")
+            connection.sendall(b"set=1\n" + b"".join(b"public_key=%s\n" % os.urandom(32).hex().encode()
+                                                      for _ in range(peers)) + b"\n")
         except OSError:
-            # As much as is in use can't be taken away at once: what can be swapped or dropped goes first.
-            usage = int((group / "memory.usage_in_bytes").read_text())
-            try:
-                (group / "memory.limit_in_bytes").write_text(str(usage))
-            except OSError:
-                pass
-        time.sleep(0.05)
-
-
-def remove(group):
-    try:
-        group.rmdir()
-    except OSError:
-        return False
-    return True
+            pass
 
 
 class StateDirectory(unittest.TestCase):
