@@ -39,6 +39,9 @@ import CSodium
         get { unsafe _overrideLifetime(RawSpan(_unsafeStart: pointer, byteCount: count), borrowing: self) }
     }
 
+    /// Lends the address of the bytes, for a library that reads them.
+    borrowing func withAddress<R>(_ body: (UnsafeRawPointer) -> R) -> R { unsafe body(UnsafeRawPointer(pointer)) }
+
     /// Lends the bytes for a change.
     package mutating func withMutableBytes<R>(_ body: (inout MutableRawSpan) -> R) -> R {
         var bytes = unsafe MutableRawSpan(_unsafeStart: pointer, byteCount: count)

@@ -1,11 +1,11 @@
 import CCrypto
-import Glibc
+import CShims
 
 /// ChaCha20-Poly1305 for the packets of one direction under one key.
 ///
 /// The key is set up once; each packet costs one change of the nonce and one pass in place, without an allocation. An object
-/// belongs to one queue at a time. This is the only face that the packet loop knows, so that another library can stand
-/// behind it.
+/// belongs to one queue at a time, that of its engine. This is the only face that the packet loop knows of the library
+/// behind it (`CipherEngine`).
 ///
 /// Nonce: four zero bytes, then the counter in little endian (WireGuard whitepaper, section 5.4.6).
 @safe package final class TransportCipher {
@@ -14,54 +14,43 @@ import Glibc
     /// The bytes of a tag.
     package static let tagSize = 16
 
-    private let context: OpaquePointer
-    private let nonce: UnsafeMutableRawPointer
-    /// The argument list that tells libcrypto where the tag of this packet stands.
-    private let tag: UnsafeMutablePointer<OSSL_PARAM>
-
-    /// The name of the argument, for as long as the process lives: libcrypto reads it with every packet.
-    nonisolated(unsafe) private static let tagName = unsafe strdup(OSSL_CIPHER_PARAM_AEAD_TAG)
+    /// Kept for its `jobs`.
+    private let engine: CipherEngine
+    private let jobs: OpaquePointer?
+    /// The key, for intel-ipsec-mb, which reads it with each packet.
+    private let key: SecretBytes
+    /// libcrypto's, unless the engine has jobs.
+    private let evp: EVPPacketCipher?
+    /// 12 bytes of nonce, and at 16 a tag to compare with.
+    private let scratch: UnsafeMutableRawPointer
+    private static let tagOffset = 16
 
     /// Takes a key of 32 bytes; the caller may wipe it afterwards.
-    package init(key: RawSpan, direction: Direction) {
+    package init(key: RawSpan, direction: Direction, with engine: CipherEngine) {
         precondition(key.byteCount == 32, "a key has 32 bytes")
-        guard let context = unsafe EVP_CIPHER_CTX_new() else { preconditionFailure("libcrypto: out of memory") }
-        let done = unsafe key.withUnsafeBytes { key in
-            let sealing: Int32 = direction == .seal ? 1 : 0
-            return unsafe EVP_CipherInit_ex2(context, CryptoLibraries.cipher, key.base, nil, sealing, nil)
-        }
-        precondition(done == 1, "libcrypto refused ChaCha20-Poly1305")
-        unsafe self.context = context
-        unsafe nonce = .allocate(byteCount: 12, alignment: 4)
-        unsafe nonce.initializeMemory(as: UInt8.self, repeating: 0, count: 12)
-        unsafe tag = .allocate(capacity: 2)
-        unsafe tag.initialize(
-            to: OSSL_PARAM_construct_octet_string(Self.tagName, nonce, Self.tagSize)
-        )
-        unsafe (tag + 1).initialize(to: OSSL_PARAM_construct_end())
+        self.engine = engine
+        unsafe jobs = unsafe engine.jobs
+        unsafe scratch = .allocate(byteCount: 32, alignment: 16)
+        unsafe scratch.initializeMemory(as: UInt8.self, repeating: 0, count: 32)
+        self.key = SecretBytes(copying: unsafe jobs == nil ? RawSpan() : key)
+        evp = unsafe jobs == nil ? EVPPacketCipher(key: key, direction: direction) : nil
     }
 
-    deinit {
-        // libcrypto wipes the key with the context.
-        unsafe EVP_CIPHER_CTX_free(context)
-        unsafe nonce.deallocate()
-        unsafe tag.deallocate()
-    }
+    deinit { unsafe scratch.deallocate() }
 
     /// Encrypts `plaintextLength` bytes where they stand and writes the 16 bytes of the tag behind them.
     ///
     /// A counter must never be used twice.
     ///
-    /// - Returns: false where libcrypto failed; the packet must then be dropped.
+    /// - Returns: false where the library failed; the packet must then be dropped.
     package func seal(
         inPlace packet: UnsafeMutableRawPointer,
         plaintextLength: Int,
         counter: UInt64
     ) -> Bool {
-        unsafe begin(counter)
-            && run(packet, plaintextLength)
-            && setTag(packet + plaintextLength)
-            && EVP_CIPHER_CTX_get_params(context, tag) == 1
+        unsafe scratch.storeBytes(of: counter.littleEndian, toByteOffset: 4, as: UInt64.self)
+        if let evp { return unsafe evp.seal(packet, plaintextLength, nonce: scratch) }
+        return unsafe run(packet, plaintextLength, tag: packet + plaintextLength, sealing: true)
     }
 
     /// Decrypts `ciphertextLength` bytes where they stand, the 16 bytes of the tag included.
@@ -76,27 +65,21 @@ import Glibc
     ) -> Bool {
         let length = ciphertextLength - Self.tagSize
         guard length >= 0 else { return false }
-        return unsafe begin(counter)
-            && setTag(packet + length)
-            && EVP_CIPHER_CTX_set_params(context, tag) == 1
-            && run(packet, length)
+        unsafe scratch.storeBytes(of: counter.littleEndian, toByteOffset: 4, as: UInt64.self)
+        if let evp { return unsafe evp.open(packet, length, nonce: scratch) }
+        let tag = unsafe scratch + Self.tagOffset
+        return unsafe run(packet, length, tag: tag, sealing: false)
+            && CRYPTO_memcmp(tag, packet + length, Self.tagSize) == 0
     }
 
-    private func begin(_ counter: UInt64) -> Bool {
-        unsafe nonce.storeBytes(of: counter.littleEndian, toByteOffset: 4, as: UInt64.self)
-        let bytes = unsafe nonce.assumingMemoryBound(to: UInt8.self)
-        return unsafe EVP_CipherInit_ex2(context, nil, nil, bytes, -1, nil) == 1
-    }
-
-    private func setTag(_ place: UnsafeMutableRawPointer) -> Bool {
-        unsafe tag.pointee.data = unsafe place
-        return true
-    }
-
-    private func run(_ packet: UnsafeMutableRawPointer, _ length: Int) -> Bool {
-        let bytes = unsafe packet.assumingMemoryBound(to: UInt8.self)
-        // EVP_Cipher answers a count of bytes, or -1; without input it finishes, and checks the tag.
-        return unsafe (length == 0 || EVP_Cipher(context, bytes, bytes, UInt32(truncatingIfNeeded: length)) >= 0)
-            && EVP_Cipher(context, bytes, nil, 0) >= 0
+    private func run(
+        _ packet: UnsafeMutableRawPointer,
+        _ length: Int,
+        tag: UnsafeMutableRawPointer,
+        sealing: Bool
+    ) -> Bool {
+        unsafe key.withAddress { key in
+            unsafe shim_ipsec_mb_chacha20_poly1305(jobs, key, scratch, packet, length, tag, sealing)
+        }
     }
 }

@@ -9,4 +9,6 @@ package struct LoopAbilities: Sendable, Equatable {
     /// nil without a socket of this family.
     package internal(set) var v4: UDPSocket.Abilities?
     package internal(set) var v6: UDPSocket.Abilities?
+    /// The library that encrypts (`CipherEngine.name`).
+    package internal(set) var cipher = ""
 }

@@ -14,12 +14,12 @@ final class LoopKeyPair {
     /// The peer owns its sessions, so it lives at least as long.
     unowned(unsafe) let peer: LoopPeer
 
-    init(_ keys: SessionKeys, of peer: LoopPeer) {
+    init(_ keys: SessionKeys, of peer: LoopPeer, with engines: LoopCiphers) {
         self.keys = keys
         unsafe self.peer = peer
         let (sendKey, receiveKey) = (keys.sendKey, keys.receiveKey)
-        sealer = TransportCipher(key: sendKey.bytes, direction: .seal)
-        opener = TransportCipher(key: receiveKey.bytes, direction: .open)
+        sealer = TransportCipher(key: sendKey.bytes, direction: .seal, with: engines.sealing)
+        opener = TransportCipher(key: receiveKey.bytes, direction: .open, with: engines.opening)
     }
 
     /// Whether nothing may be received under it any more.

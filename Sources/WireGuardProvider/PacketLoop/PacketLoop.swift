@@ -2,6 +2,7 @@ package import Dispatch
 import EventLoop
 package import LinuxSystem
 package import PacketIO
+package import TunnelCrypto
 
 /// Carries the packets of one tunnel between its TUN device and its UDP sockets.
 ///
@@ -27,6 +28,7 @@ package actor PacketLoop {
     /// Prepares a loop, which carries nothing until `start`.
     ///
     /// - Parameters:
+    ///   - ciphers: the libraries that may encrypt; libcrypto does where no other may or can.
     ///   - noticeQueue: where `handler` is called, with all notices since its last call.
     /// - Throws: where epoll or an eventfd can't be had.
     package init(
@@ -34,6 +36,7 @@ package actor PacketLoop {
         v4: sending UDPSocket?,
         v6: sending UDPSocket?,
         mtu: Int,
+        ciphers: Set<CipherEngine.Library> = Set(CipherEngine.Library.allCases),
         noticeQueue: DispatchQueue,
         handler: @escaping @Sendable ([LoopNotice]) -> Void
     ) throws(SystemError) {
@@ -46,6 +49,7 @@ package actor PacketLoop {
             v4: v4,
             v6: v6,
             mtu: mtu,
+            ciphers: LoopCiphers(allowing: ciphers),
             notices: NoticeBox(queue: noticeQueue, handler: handler),
             state: state
         )

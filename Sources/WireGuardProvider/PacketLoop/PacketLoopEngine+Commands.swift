@@ -60,7 +60,7 @@ extension PacketLoopEngine {
     }
 
     private func install(_ keys: SessionKeys, for peer: LoopPeer) {
-        let pair = LoopKeyPair(keys, of: peer)
+        let pair = LoopKeyPair(keys, of: peer, with: ciphers)
         for dropped in peer.slots.install(pair, isInitiator: keys.isInitiator) {
             sessions[dropped.keys.localIndex] = nil
         }

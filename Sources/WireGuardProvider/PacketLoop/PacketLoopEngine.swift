@@ -2,6 +2,7 @@ import Glibc
 import LinuxSystem
 import NetworkTypes
 import PacketIO
+import TunnelCrypto
 import WireGuardCore
 
 /// All that the packet loop works on; belongs to its queue.
@@ -11,6 +12,7 @@ import WireGuardCore
     let device: TunDevice
     let writer: TunWriter
     let refusals: Refusals
+    let ciphers: LoopCiphers
     var v4: UDPSocket?
     var v6: UDPSocket?
     var mtu: Int
@@ -38,8 +40,17 @@ import WireGuardCore
     /// CLOCK_BOOTTIME, read once a round.
     var now = Instant.zero
 
-    init(device: TunDevice, v4: UDPSocket?, v6: UDPSocket?, mtu: Int, notices: NoticeBox, state: LoopState) {
+    init(
+        device: TunDevice,
+        v4: UDPSocket?,
+        v6: UDPSocket?,
+        mtu: Int,
+        ciphers: LoopCiphers,
+        notices: NoticeBox,
+        state: LoopState
+    ) {
         self.device = device
+        self.ciphers = ciphers
         self.v4 = v4
         self.v6 = v6
         self.mtu = mtu
@@ -121,7 +132,8 @@ import WireGuardCore
             device: device.offloads,
             merging: device.headerLength > 0 && !writer.gaveUpMerging,
             v4: v4?.abilities,
-            v6: v6?.abilities
+            v6: v6?.abilities,
+            cipher: ciphers.sealing.name
         )
     }
 
