@@ -390,7 +390,7 @@ def replies(connection):
 class WireGuardGo:
     """Debian's wireguard-go as the peer."""
 
-    def __init__(self, lab, namespace, port=51820, private=None, mtu=1420, program=None):
+    def __init__(self, lab, namespace, port=51820, private=None, mtu=1420, program=None, level="verbose"):
         self.lab, self.namespace, self.port = lab, namespace, port
         self.name = f"wt{os.getpid() % 100000}x{next(_serial)}"
         self.private = private or genkey()
@@ -398,7 +398,7 @@ class WireGuardGo:
         self.mtu = mtu
         self.process = namespace.popen(
             program or os.environ.get("WIREGUARD_GO", "wireguard-go"), "-f", self.name, log=f"wireguard-go-{self.name}",
-            env=dict(os.environ, LOG_LEVEL="verbose"))
+            env=dict(os.environ, LOG_LEVEL=level))
         wait_for("wireguard-go's socket", (WG_SOCKETS / f"{self.name}.sock").exists, 10)
         lab.cleanups.append(lambda: (WG_SOCKETS / f"{self.name}.sock").unlink(missing_ok=True))
         key = self.secret_file(self.private)

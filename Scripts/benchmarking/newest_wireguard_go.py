@@ -1,0 +1,113 @@
+"""The newest wireguard-go that Debian has, as a package of the mirror that this machine uses anyway.
+
+apt does it, with lists and a cache of its own, so that the archive's signature is checked and the machine's own sources
+stay as they are. What was fetched is kept in `.build/wireguard-go`; remove that folder to fetch again.
+"""
+
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+SUITES = ("sid", "trixie")
+ARCHIVE_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+class FetchError(Exception):
+    """Why there is no newest wireguard-go, and what to do."""
+
+
+def newest_wireguard_go(folder):
+    """The program's path and version; fetched where `folder` hasn't it yet."""
+    for suite in SUITES:
+        kept = folder / suite
+        if (kept / "version").exists():
+            return kept / "unpacked/usr/bin/wireguard-go", f"{(kept / 'version').read_text().strip()} ({suite})"
+    mirror, keys = machine_mirror()
+    reasons = []
+    for suite in SUITES:
+        print(f"Fetching wireguard-go of Debian {suite} …", flush=True)
+        try:
+            return fetch(folder / suite, f"deb [signed-by={keys}] {mirror} {suite} main"), f"{version(folder, suite)} ({suite})"
+        except FetchError as error:
+            reasons.append(f"{suite}: {error}")
+            shutil.rmtree(folder / suite, ignore_errors=True)
+    raise FetchError(
+        "the newest wireguard-go can't be fetched (" + "; ".join(reasons) + "). Try again with the network up, or give a "
+        "program of your own: sudo WIREGUARD_GO=/path/to/wireguard-go Scripts/benchmark")
+
+
+def version(folder, suite):
+    return (folder / suite / "version").read_text().strip()
+
+
+def machine_mirror():
+    """Where this machine has Debian from, and the keys that it trusts for that."""
+    try:
+        text = command("apt-get", "indextargets", "--format", "$(RELEASE)\t$(COMPONENT)\t$(REPO_URI)\t$(SIGNED_BY)",
+                       "Created-By: Packages")
+    except FetchError as error:
+        raise FetchError(f"apt can't tell this machine's mirror: {error}") from None
+    for line in text.splitlines():
+        release, component, address, keys = line.split("\t")
+        # Neither updates nor security: those archives have no sid.
+        if component == "main" and release.replace("/", "-").count("-") == 0 and "security" not in address:
+            return address, keys if keys.startswith("/") else ARCHIVE_KEYS
+    raise FetchError(
+        "apt has no Debian archive with “main” among its sources, so the newest wireguard-go can't be fetched. Add one, or "
+        "give a program of your own: sudo WIREGUARD_GO=/path/to/wireguard-go Scripts/benchmark")
+
+
+def fetch(folder, source):
+    """Downloads, checks and unpacks the package; the program's path."""
+    shutil.rmtree(folder, ignore_errors=True)
+    apt = folder / "apt"
+    for part in ("state/lists/partial", "cache/archives/partial", "no-parts"):
+        (apt / part).mkdir(parents=True)
+    (apt / "status").touch()
+    (apt / "sources.list").write_text(source + "\n")
+    (apt / "apt.conf").write_text(f"""
+        #clear APT::Update::Post-Invoke;
+        #clear APT::Update::Post-Invoke-Success;
+        APT::Sandbox::User "root";
+        Acquire::Languages "none";
+        Dir::State "{apt}/state";
+        Dir::State::status "{apt}/status";
+        Dir::Cache "{apt}/cache";
+        Dir::Etc::SourceList "{apt}/sources.list";
+        Dir::Etc::SourceParts "{apt}/no-parts";
+        Dir::Etc::Preferences "/dev/null";
+        Dir::Etc::PreferencesParts "{apt}/no-parts";
+        """)
+    options = ("-q", "-c", apt / "apt.conf", "-o", "APT::Update::Error-Mode=any")
+    command("apt-get", *options, "update")
+    command("apt-get", *options, "download", "wireguard-go", folder=folder)
+    package = next(folder.glob("wireguard-go_*.deb"))
+    command("dpkg-deb", "--extract", package, folder / "unpacked")
+    shutil.rmtree(apt)
+    program = folder / "unpacked/usr/bin/wireguard-go"
+    # A newer suite's program may want a newer C library.
+    command(program, "--version")
+    # Last: says that all of the above was done.
+    (folder / "version").write_text(command("dpkg-deb", "--field", package, "Version"))
+    return program
+
+
+def command(*words, folder=None):
+    try:
+        result = subprocess.run(list(map(str, words)), capture_output=True, text=True, cwd=folder, timeout=300)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise FetchError(str(error)) from None
+    if result.returncode != 0:
+        lines = (result.stderr or result.stdout).strip().splitlines()
+        raise FetchError(f"{shlex.join(map(str, words[:1]))} … {words[-1]}: {lines[0] if lines else result.returncode}")
+    return result.stdout
+
+
+def installed_wireguard_go():
+    """The installed program and its version, or None."""
+    program = shutil.which("wireguard-go")
+    if program is None:
+        return None
+    version = subprocess.run(["dpkg-query", "-W", "-f", "${Version}", "wireguard-go"], capture_output=True, text=True).stdout
+    return Path(program), f"{version or 'of unknown version'} (installed)"
