@@ -5,6 +5,7 @@ import datetime
 import json
 import os
 import signal
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -21,6 +22,8 @@ from rows import OLD, PEER, ROWS  # noqa: E402
 from side import ipsec_mb_files  # noqa: E402
 from table import table  # noqa: E402
 
+# The share of the processors that others may use.
+QUIET = 0.1
 ONLY_WITH = {"limit": "copying", "limit-4": "copying", "cores": "pin", "cores-both": "pin"}
 
 
@@ -54,16 +57,14 @@ class UsageError(Exception):
 
 
 def chosen(options):
-    """The rows asked for; those that need an option of their own only with it."""
-    rows = []
-    for row in ROWS:
-        option = ONLY_WITH.get(row.name)
-        if option and not getattr(options, option):
-            if row.name in (options.rows or ()):
-                raise UsageError(f"the row “{row.name}” needs --{option}")
-        elif options.rows is None or row.name in options.rows:
-            rows.append(row)
-    return rows
+    """The rows asked for, in that order; else all but those that need an option which isn't given."""
+    if options.rows is None:
+        return [row for row in ROWS if row.name not in ONLY_WITH or getattr(options, ONLY_WITH[row.name])]
+    for name in options.rows:
+        if name in ONLY_WITH and not getattr(options, ONLY_WITH[name]):
+            raise UsageError(f"the row “{name}” needs --{ONLY_WITH[name]}")
+    named = {row.name: row for row in ROWS}
+    return [named[name] for name in options.rows]
 
 
 def peers(options):
@@ -82,14 +83,15 @@ def measure_all(bench, rows, results):
     """Fills `results`, row by row, so that what was measured is there even where it is broken off."""
     for row in rows:
         entry = {"row": row.name, "measure": row.title, "against": row.between[1]}
+        # Nothing of ours is at work now.
+        others = machine.busy(0.5)
         try:
             values = bench.measure(row)
-            ours = bench.side(row.between[0])
-            entry = result(row, values, ours.cipher())
+            entry = result(row, values, bench.side(row.between[0]).cipher())
         except (AssertionError, OSError, KeyError, ValueError, subprocess.SubprocessError) as error:
             print(f"{row.title}: failed: {error}", flush=True)
             entry["failed"] = str(error)
-        results.append(entry)
+        results.append({**entry, "used by others before": others})
 
 
 class Ended(Exception):
@@ -99,10 +101,14 @@ class Ended(Exception):
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-def end(number, _):
-    # What is taken back now must be taken back whole, however often somebody presses Ctrl-C.
+def stay():
+    """What is taken back now must be taken back whole, however often somebody presses Ctrl-C."""
     for each in ENDING:
         signal.signal(each, signal.SIG_IGN)
+
+
+def end(number, _):
+    stay()
     raise Ended("interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}")
 
 
@@ -116,19 +122,20 @@ def main():
         print("This machine has no intel-ipsec-mb: --libcrypto changes nothing.")
     for each in ENDING:
         signal.signal(each, end)
-    load, results, details, failure = machine.load(), [], {}, None
+    results, details, failure = [], {}, None
     with Lab("bench") as lab:
         bench = Bench(lab, options, {name: program for name, (program, _) in programs.items()})
         try:
             measure_all(bench, rows, results)
+            stay()
         except Ended as error:
             failure = str(error)
         details = {name: side.detail for name, side in bench.sides.items() if side.detail}
     report({
         "made": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"), "machine": machine.facts(),
-        "load before": load, "load after": machine.load(), "pairs": options.pairs, "quick": options.quick,
-        "libcrypto alone": options.libcrypto, "versions": {name: text for name, (_, text) in programs.items()},
-        "broken off": failure, "contestants": details, "rows": results}, options)
+        "pairs": options.pairs, "quick": options.quick, "libcrypto alone": options.libcrypto,
+        "versions": {name: text for name, (_, text) in programs.items()}, "broken off": failure,
+        "contestants": details, "rows": results}, options)
     if not failure and (failed := [entry["row"] for entry in results if "failed" in entry]):
         failure = f"not measured: {', '.join(failed)} (see above)"
     return f"benchmark: failed: {failure}" if failure else None
@@ -142,9 +149,11 @@ def report(document, options):
     for name, text in {**document["contestants"], **document["versions"]}.items():
         print(f"{name}: {text}")
     facts = document["machine"]
-    print(f"{facts['processor']}, {facts['cores']} cores, Linux {facts['kernel']}; {options.pairs} pairs")
-    if document["load before"] > facts["cores"] / 4:
-        print(f"The machine was loaded by others ({document['load before']:.1f} before the start): only the ratios count.")
+    print(f"{facts['processor']}, {facts['cores']} cores, Linux {facts['kernel']}; {options.pairs} pair"
+          + ("s" if options.pairs > 1 else "") + ("; --quick: not for conclusions" if options.quick else ""))
+    others = [entry["used by others before"] for entry in document["rows"]]
+    if others and statistics.median(others) > QUIET:
+        print(f"Others used {statistics.median(others):.0%} of the machine meanwhile: not for conclusions.")
     options.json.parent.mkdir(parents=True, exist_ok=True)
     options.json.write_text(json.dumps(document, indent=2) + "\n")
     print(f"Written to {options.json}")

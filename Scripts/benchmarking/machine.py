@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import time
 from pathlib import Path
 
 
@@ -12,6 +13,15 @@ def facts():
             "cores": len(os.sched_getaffinity(0))}
 
 
-def load():
-    """The load average of the last minute."""
-    return os.getloadavg()[0]
+def busy(seconds):
+    """The share of the processors' time that is used in the next seconds, by whomever."""
+    before = times()
+    time.sleep(seconds)
+    used, total = (after - count for after, count in zip(times(), before))
+    return used / total if total else 0
+
+
+def times():
+    """Ticks used and ticks in all; idle and waiting for a disk are the fourth and fifth."""
+    ticks = list(map(int, Path("/proc/stat").read_text().splitlines()[0].split()[1:9]))
+    return sum(ticks) - ticks[3] - ticks[4], sum(ticks)

@@ -4,12 +4,13 @@ apt does it, with lists and a cache of its own, so that the archive's signature 
 stay as they are. What was fetched is kept in `.build/wireguard-go`; remove that folder to fetch again.
 """
 
-import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 SUITES = ("sid", "trixie")
+KNOWN_SUITES = {"bullseye", "bookworm", "trixie", "forky", "duke", "sid", "oldstable", "stable", "testing", "unstable"}
+INDEX_FORMAT = "$(RELEASE)\t$(COMPONENT)\t$(ORIGIN)\t$(REPO_URI)"
 ARCHIVE_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
 
@@ -20,46 +21,56 @@ class FetchError(Exception):
 def newest_wireguard_go(folder):
     """The program's path and version; fetched where `folder` hasn't it yet."""
     for suite in SUITES:
-        kept = folder / suite
-        if (kept / "version").exists():
-            return kept / "unpacked/usr/bin/wireguard-go", f"{(kept / 'version').read_text().strip()} ({suite})"
-    mirror, keys = machine_mirror()
+        if (folder / suite / "version").exists():
+            return kept(folder / suite)
     reasons = []
     for suite in SUITES:
-        print(f"Fetching wireguard-go of Debian {suite} …", flush=True)
-        try:
-            return fetch(folder / suite, f"deb [signed-by={keys}] {mirror} {suite} main"), f"{version(folder, suite)} ({suite})"
-        except FetchError as error:
-            reasons.append(f"{suite}: {error}")
-            shutil.rmtree(folder / suite, ignore_errors=True)
+        for mirror in machine_mirrors():
+            print(f"Fetching wireguard-go of Debian {suite} …", flush=True)
+            try:
+                fetch(folder / suite, f"deb [signed-by={ARCHIVE_KEYS}] {mirror} {suite} main")
+                return kept(folder / suite)
+            except FetchError as error:
+                reasons.append(f"{suite}: {error}")
+                shutil.rmtree(folder / suite, ignore_errors=True)
     raise FetchError(
-        "the newest wireguard-go can't be fetched (" + "; ".join(reasons) + "). Try again with the network up, or give a "
-        "program of your own: sudo WIREGUARD_GO=/path/to/wireguard-go Scripts/benchmark")
+        f"the newest wireguard-go can't be fetched ({'; '.join(reasons)}). Try again with the network up, or give a program "
+        "of your own: sudo WIREGUARD_GO=/path/to/wireguard-go Scripts/benchmark")
 
 
-def version(folder, suite):
-    return (folder / suite / "version").read_text().strip()
+def kept(folder):
+    return folder / "unpacked/usr/bin/wireguard-go", f"{(folder / 'version').read_text().strip()} ({folder.name})"
 
 
-def machine_mirror():
-    """Where this machine has Debian from, and the keys that it trusts for that."""
+def machine_mirrors():
+    """Where this machine has Debian from."""
     try:
-        text = command("apt-get", "indextargets", "--format", "$(RELEASE)\t$(COMPONENT)\t$(REPO_URI)\t$(SIGNED_BY)",
-                       "Created-By: Packages")
+        text = command("apt-get", "indextargets", "--format", INDEX_FORMAT, "Created-By: Packages")
     except FetchError as error:
         raise FetchError(f"apt can't tell this machine's mirror: {error}") from None
-    for line in text.splitlines():
-        release, component, address, keys = line.split("\t")
-        # Neither updates nor security: those archives have no sid.
-        if component == "main" and release.replace("/", "-").count("-") == 0 and "security" not in address:
-            return address, keys if keys.startswith("/") else ARCHIVE_KEYS
-    raise FetchError(
-        "apt has no Debian archive with “main” among its sources, so the newest wireguard-go can't be fetched. Add one, or "
-        "give a program of your own: sudo WIREGUARD_GO=/path/to/wireguard-go Scripts/benchmark")
+    found = debian_mirrors(text)
+    if not found:
+        raise FetchError(
+            "apt has no Debian suite with “main” among its sources, so the newest wireguard-go can't be fetched. Add one, or "
+            "give a program of your own: sudo WIREGUARD_GO=/path/to/wireguard-go Scripts/benchmark")
+    return found
+
+
+def debian_mirrors(indextargets):
+    """The addresses among apt's index targets (`INDEX_FORMAT`) that have whole suites of Debian."""
+    found = []
+    for line in indextargets.splitlines():
+        release, component, origin, address = line.split("\t")
+        # Neither updates nor security, whose archives have no sid; and other people's have names like Debian's suites too.
+        # What apt doesn't know of a source yet stands there as the format has it.
+        if (component == "main" and release in KNOWN_SUITES and origin in ("Debian", "$(ORIGIN)")
+                and address not in found):
+            found.append(address)
+    return found
 
 
 def fetch(folder, source):
-    """Downloads, checks and unpacks the package; the program's path."""
+    """Downloads, checks and unpacks the package."""
     shutil.rmtree(folder, ignore_errors=True)
     apt = folder / "apt"
     for part in ("state/lists/partial", "cache/archives/partial", "no-parts"):
@@ -85,12 +96,10 @@ def fetch(folder, source):
     package = next(folder.glob("wireguard-go_*.deb"))
     command("dpkg-deb", "--extract", package, folder / "unpacked")
     shutil.rmtree(apt)
-    program = folder / "unpacked/usr/bin/wireguard-go"
     # A newer suite's program may want a newer C library.
-    command(program, "--version")
+    command(folder / "unpacked/usr/bin/wireguard-go", "--version")
     # Last: says that all of the above was done.
     (folder / "version").write_text(command("dpkg-deb", "--field", package, "Version"))
-    return program
 
 
 def command(*words, folder=None):
@@ -100,7 +109,7 @@ def command(*words, folder=None):
         raise FetchError(str(error)) from None
     if result.returncode != 0:
         lines = (result.stderr or result.stdout).strip().splitlines()
-        raise FetchError(f"{shlex.join(map(str, words[:1]))} … {words[-1]}: {lines[0] if lines else result.returncode}")
+        raise FetchError(f"{words[0]} … {words[-1]}: {lines[0] if lines else f'ended with {result.returncode}'}")
     return result.stdout
 
 

@@ -44,7 +44,8 @@ def exchange(s, far, seconds):
 def ping_pong(side, seconds):
     with side.udp(side.a, side.near) as near, side.udp(side.b, side.far) as far:
         before = side.processor_seconds()
-        with Worker(lambda: echo(far, seconds + LONGEST + 2)), Worker(lambda: exchange(near, far.getsockname(), seconds)) as client:
+        with (Worker(lambda: echo(far, seconds + LONGEST + 2)),
+              Worker(lambda: exchange(near, far.getsockname(), seconds)) as client):
             times = sorted(client.result())
         spent = side.processor_seconds() - before
     assert len(times) >= FEWEST, f"{side.name}: only {len(times)} round trips in {seconds + LONGEST} s"

@@ -49,13 +49,13 @@ class Host:
 
 
 class Demo:
-    """A demo that runs, and all that it was seen to make."""
+    """A demo (or another script that makes labs) that runs, and all that it was seen to make."""
 
-    def __init__(self, lab, pipe=False, **environment):
+    def __init__(self, lab, pipe=False, script=("Scripts/demo.py",), **environment):
         self.log = lab.folder / f"demo-{len(lab.processes)}.log"
         with open(self.log, "wb") as output:
             self.process = subprocess.Popen(
-                ["/usr/bin/python3", "-B", ROOT / "Scripts/demo.py"], stdin=subprocess.DEVNULL,
+                ["/usr/bin/python3", "-B", *map(str, script)], cwd=ROOT, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE if pipe else output, stderr=output, env=dict(os.environ, **environment))
         lab.processes.append(self.process)
         self.lab_folders = f"tunneld-lab-{self.process.pid}-"
