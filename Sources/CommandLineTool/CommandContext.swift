@@ -71,7 +71,9 @@ package struct CommandContext: Sendable {
         else { return error }
         var error = error
         error.reason = "It is lost. \(lost.reason)"
-        error.remedy = "`\(TunnelctlCommand.text("history", text))` shows the generations that can be restored."
+        error.remedy =
+            "`\(TunnelctlCommand.text("history", text))` shows the generations that can be restored; "
+            + "`\(TunnelctlCommand.text("remove", text))` gives it up, and lifts the block where that stands for it."
         return error
     }
 

@@ -287,6 +287,56 @@ import Testing
         #expect(try bench.journal.records().records.isEmpty)
     }
 
+    @Test(arguments: [false, true]) func `what a lost configuration had blocked stays blocked`(isWiped: Bool)
+        async throws
+    {
+        let bench = try Bench()
+        var configuration = try await bench.save()
+        configuration.includeAllNetworks = true
+        configuration = try await bench.replace(configuration)
+        _ = try await abandonedSession(configuration, bench)
+        try AtomicFile.remove("\(bench.directories.configurations)/\(configuration.identifier).json")
+        if isWiped { try FolderRemoval.remove(bench.directories.history) }
+        let store = ConfigurationStore(
+            bench.directories,
+            keychain: bench.keychain,
+            contents: try StoreContents.load(bench.directories, bench.keychain),
+            incidents: bench.incidents
+        )
+        try await Tunnels(bench.services(epoch: 2, store: store)).resumeAll()
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
+        #expect(bench.block.members == [configuration.identifier: BlockPolicy.bare(configuration)])
+    }
+
+    @Test func `a tunnel whose configuration was disabled in the last moment is ended, and not as a failure`()
+        async throws
+    {
+        let bench = try Bench()
+        var configuration = try await bench.save()
+        configuration.includeAllNetworks = true
+        configuration = try await bench.replace(configuration)
+        _ = try await abandonedSession(configuration, bench)
+        configuration.enabled = false
+        configuration = try await bench.replace(configuration)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        let view = await tunnels.tunnel(of: configuration).view(of: configuration)
+        #expect(view.status == .disconnected && view.lastDisconnectError == nil)
+        #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty && bench.block.members.isEmpty)
+    }
+
+    @Test func `an error of a session before the last start is told by no later tunneld`() async throws {
+        let bench = try Bench()
+        let configuration = try await bench.save()
+        let record = LastErrorStore.Record(error: ControlError(.providerFailed, "Old."), time: .now())
+        try bench.services().lastErrors.keep(record, of: configuration.identifier)
+        _ = try await abandonedSession(configuration, bench)
+        #expect(bench.services().lastErrors.all().isEmpty)
+        let tunnels = Tunnels(bench.services(epoch: 2))
+        try await tunnels.resumeAll()
+        await end(tunnels.tunnel(of: configuration))
+    }
+
     @Test func `another process with the provider's number is not touched`() async throws {
         let bench = try Bench()
         let configuration = try await bench.save()

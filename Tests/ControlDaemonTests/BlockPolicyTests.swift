@@ -72,4 +72,23 @@ import Testing
         #expect(!BlockPolicy.takesOver(disabled, previous: new, from: holder))
         #expect(!BlockPolicy.takesOver(configuration([], user: 7), previous: nil, from: holder))
     }
+
+    @Test func `a switch that a crash cut short is known by who held the block`() {
+        var old = configuration([])
+        old.identifier = "old"
+        let ran = old
+        old.enabled = false
+        var new = configuration([])
+        new.identifier = "new"
+        var other = configuration([], user: 7)
+        other.identifier = "other"
+        let stored = ["old": old, "new": new, "other": other]
+        #expect(BlockPolicy.heirs(of: ["old"], [:], among: stored) == ["new"])
+        #expect(BlockPolicy.heirs(of: [], ["old": ran], among: stored) == ["new"])
+        #expect(BlockPolicy.heirs(of: [], ["gone": ran], among: ["new": new]) == ["new"])
+        #expect(BlockPolicy.heirs(of: ["new"], ["new": new], among: stored) == [])
+        #expect(BlockPolicy.heirs(of: [], [:], among: stored) == [])
+        old.includeAllNetworks = false
+        #expect(BlockPolicy.heirs(of: ["old"], [:], among: ["old": old, "new": new]) == [])
+    }
 }

@@ -106,7 +106,9 @@ import Testing
         try await bench.block.set(plain.identifier, to: BlockPolicy.bare(plain))
         #expect(await step(plain, plain) == .hold(plain), "what a failure left stays with a rename")
         #expect(await step(persistent, plain) == .release)
-        #expect(await step(plain, nil) == .release)
+        var removed = plain
+        removed.identifier = "removed"
+        #expect(await step(removed, nil) == .release)
         var without = plain
         without.includeAllNetworks = false
         #expect(await step(plain, without) == .release)
@@ -119,6 +121,40 @@ import Testing
         new.includeAllNetworks = true
         new.exclusive = true
         #expect(await step(other, new) == .hold(new))
+    }
+
+    @Test(arguments: [false, true]) func `it stays for a configuration that is lost, until that is given up`(
+        isPersistent: Bool
+    ) async throws {
+        let bench = try Bench()
+        let configuration = try await saved(bench, persistent: isPersistent)
+        let keeper = BlockKeeper(block: bench.block, store: bench.store, state: bench.directories.state, log: bench.log)
+        try await bench.block.set(configuration.identifier, to: BlockPolicy.bare(configuration))
+        await bench.store.lose(configuration.identifier, "It was removed.")
+        #expect(await keeper.step(after: .init(previous: configuration, current: nil)) == .hold(configuration))
+        #expect(await keeper.isLeft(configuration.identifier) == !isPersistent)
+        await keeper.resume([])
+        #expect(Set(bench.block.members.keys) == [configuration.identifier])
+        try await bench.store.remove(configuration.identifier, generation: nil)
+        #expect(await keeper.step(after: .init(previous: configuration, current: nil)) == .release)
+        #expect(await keeper.isLeft(configuration.identifier))
+    }
+
+    @Test func `a switch that a crash cut short leaves the block to the new one`() async throws {
+        let bench = try Bench()
+        let old = try await saved(bench)
+        var new = try await bench.save("work")
+        new.includeAllNetworks = true
+        new = try await bench.replace(new)
+        #expect(await bench.store.configuration(old.identifier)?.enabled == false)
+        let keeper = BlockKeeper(block: bench.block, store: bench.store, state: bench.directories.state, log: bench.log)
+        try await bench.block.set(old.identifier, to: BlockPolicy.bare(old))
+        await keeper.resume([SessionRecord(session: "s", configuration: old, nonce: "n", now: .now())])
+        #expect(Set(bench.block.members.keys) == [old.identifier, new.identifier])
+        bench.block.state.withLock { $0.members = [:] }
+        try await bench.block.set(old.identifier, to: BlockPolicy.bare(old))
+        await keeper.resume([])
+        #expect(Set(bench.block.members.keys) == [new.identifier])
     }
 
     @Test func `the next tunneld keeps those that count, and adds those that must`() async throws {

@@ -30,13 +30,19 @@ actor BlockKeeper {
     ///
     /// - Parameter sessions: those that it left.
     func resume(_ sessions: [SessionRecord]) async {
-        let stored = Dictionary(await store.configurations().map { ($0.identifier, $0) }, uniquingKeysWith: { $1 })
+        // A file that can't be used any more is nobody's word that traffic may pass.
+        let lost = await store.lostConfigurations().map(\.last)
+        let stored = Dictionary(
+            (lost + (await store.configurations())).map { ($0.identifier, $0) },
+            uniquingKeysWith: { $1 }
+        )
         let running = Dictionary(
             sessions.filter(\.isOfThisBoot).map { ($0.configuration.identifier, $0) },
             uniquingKeysWith: { $1 }
         )
         do throws(ControlError) {
             try await block.resume { members in
+                let heirs = BlockPolicy.heirs(of: members.keys, running.mapValues(\.configuration), among: stored)
                 members = members.filter { identifier, member in
                     if running[identifier] != nil { return true }
                     return stored[identifier].map { $0.enabled && $0.includeAllNetworks && member.holds } ?? false
@@ -45,7 +51,7 @@ actor BlockKeeper {
                     members[identifier] = BlockPolicy.member(record)
                 }
                 for configuration in stored.values where members[configuration.identifier] == nil {
-                    if BlockPolicy.isPersistent(configuration) {
+                    if BlockPolicy.isPersistent(configuration) || heirs.contains(configuration.identifier) {
                         members[configuration.identifier] = BlockPolicy.bare(configuration)
                     }
                 }
@@ -59,7 +65,7 @@ actor BlockKeeper {
     /// What a change in the store means for a configuration whose tunnel is down; one that runs sees to its own needs.
     func step(after change: ConfigurationStore.Change) async -> BlockStep {
         await keepForBoot()
-        guard let present = change.current else { return .release }
+        guard let present = change.current else { return await stepAfterLoss(of: change.previous) }
         let isHolder = block.status.holders[present.identifier] != nil
         guard present.enabled, present.includeAllNetworks else { return isHolder ? .release : .none }
         if BlockPolicy.isPersistent(present) { return .hold(present) }
@@ -77,6 +83,15 @@ actor BlockKeeper {
         return .none
     }
 
+    /// What is lost, but wasn't removed, is blocked for as before.
+    private func stepAfterLoss(of configuration: Configuration?) async -> BlockStep {
+        guard let configuration, let last = await store.unremoved(configuration.identifier), last.enabled,
+            last.includeAllNetworks
+        else { return .release }
+        let isHolder = block.status.holders[last.identifier] != nil
+        return isHolder || BlockPolicy.isPersistent(last) ? .hold(last) : .none
+    }
+
     /// Forgets a configuration that is removed.
     func release(_ identifier: String) async {
         do throws(ControlError) {
@@ -88,8 +103,8 @@ actor BlockKeeper {
 
     /// Whether it stands for a configuration only because its tunnel ended without anybody's having stopped it.
     func isLeft(_ identifier: String) async -> Bool {
-        guard let stored = await store.configuration(identifier) else { return true }
-        return !BlockPolicy.isPersistent(stored)
+        guard let known = await store.unremoved(identifier) else { return true }
+        return !BlockPolicy.isPersistent(known)
     }
 
     /// How the block is now.
@@ -98,7 +113,8 @@ actor BlockKeeper {
     /// Writes or removes what `tunnel-block` loads.
     private func keepForBoot() async {
         let path = BootBlock.path(inState: state)
-        let isWanted = await store.configurations().contains(where: BlockPolicy.isPersistent)
+        let known = await store.configurations() + store.lostConfigurations().map(\.last)
+        let isWanted = known.contains(where: BlockPolicy.isPersistent)
         do throws(SystemError) {
             guard isWanted else {
                 if unsafe access(path, F_OK) == 0 { try AtomicFile.remove(path) }

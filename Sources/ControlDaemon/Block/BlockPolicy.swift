@@ -80,6 +80,27 @@ enum BlockPolicy {
             && (holder.type == .provider) == (configuration.type == .provider)
     }
 
+    /// Those that take the place of one for which the block stands or stood, where a crash came before it went over to them.
+    ///
+    /// - Parameters:
+    ///   - holders: for whom it stood.
+    ///   - running: what runs, with the configurations that it was started with.
+    ///   - stored: what is stored.
+    static func heirs(
+        of holders: some Sequence<String>,
+        _ running: [String: Configuration],
+        among stored: [String: Configuration]
+    ) -> Set<String> {
+        let former = Set(holders).union(running.keys).compactMap { stored[$0] ?? running[$0] }
+        return Set(
+            stored.values.filter { configuration in
+                former.contains {
+                    $0.includeAllNetworks && takesOver(configuration, previous: nil, from: $0)
+                }
+            }.map(\.identifier)
+        )
+    }
+
     private static func peers(of configuration: Configuration) -> [JSONValue] {
         configuration.provider?.configuration["peers"]?.array ?? []
     }

@@ -31,6 +31,7 @@ final class ConfigurationAnnouncer: Sendable {
         let step = await tunnels.blocks.step(after: change)
         if change.current == nil {
             if let tunnel = await tunnels.existing(configuration.identifier) { return await tunnel.carryOut(step) }
+            if case .hold = step { return await tunnels.tunnel(of: configuration).carryOut(step) }
             return await tunnels.blocks.release(configuration.identifier)
         }
         if step != .none { await tunnels.tunnel(of: configuration).carryOut(step) }

@@ -18,13 +18,20 @@ extension Tunnel {
         live?.endpoints = services.memory.endpoints(of: identifier, in: record.session)
         await services.store.pin(StoreContents.references(in: record.configuration), by: record.session)
         // Nobody could see or stop it; while tunneld runs, it ends with its configuration, too.
-        guard await services.store.configuration(identifier) != nil else {
+        guard let stored = await services.store.configuration(identifier) else {
             log.error(
                 "\(record.configuration.name): its configuration is gone, so its tunnel is ended. "
                     + "\(TunnelctlCommand.text("history", record.configuration.identifier)) shows what can be restored."
+                    + (record.configuration.includeAllNetworks ? " \(blockWords(record.configuration))" : "")
             )
             live?.provider = provider(of: record)
-            return await undo(record, nil)
+            return await undo(record, nil, isUnasked: true)
+        }
+        // The one who did it may have been told so, and tunneld had no time for the rest.
+        guard stored.enabled else {
+            log.notice("\(record.configuration.name): ending its session, since the configuration was disabled.")
+            live?.provider = provider(of: record)
+            return await undo(record, record.ending ?? .init(error: nil, reason: "The configuration was disabled."))
         }
         // Whoever stopped it was told so.
         guard record.status != .disconnecting else {
@@ -71,8 +78,13 @@ extension Tunnel {
         }
     }
 
-    private func undo(_ record: SessionRecord, _ ending: SessionRecord.Ending?) async {
-        guard await tearDown(record.session, isUnasked: ending?.isUnasked ?? false) else { return }
+    private func blockWords(_ configuration: Configuration) -> String {
+        "Its traffic stays blocked, until it is restored and stopped, or given up: "
+            + "\(TunnelctlCommand.text("remove", configuration.identifier))"
+    }
+
+    private func undo(_ record: SessionRecord, _ ending: SessionRecord.Ending?, isUnasked: Bool? = nil) async {
+        guard await tearDown(record.session, isUnasked: isUnasked ?? ending?.isUnasked ?? false) else { return }
         live = nil
         noteEnd(ending)
     }

@@ -64,9 +64,8 @@ extension Tunnel {
     func liftBlock(session: String?) async {
         if isStopping, session == nil || session == live?.session { isLiftAsked = true }
         guard session == nil else { return }
-        let stored = await services.store.configuration(identifier)
-        if let stored, BlockPolicy.isPersistent(stored) {
-            await carryOut(.hold(stored))
+        if let known = await services.store.unremoved(identifier), BlockPolicy.isPersistent(known) {
+            await carryOut(.hold(known))
         } else {
             await carryOut(.release)
         }
@@ -74,14 +73,15 @@ extension Tunnel {
 
     /// Decides at the end of a session whether the block stays.
     ///
-    /// It does after a failure, and through a sleep: nobody said that traffic may go round the tunnel now.
+    /// It does after a failure, through a sleep, and where the configuration was lost: nobody said that traffic may go round
+    /// the tunnel now.
     func settleBlock(_ record: SessionRecord, isUnasked: Bool) async {
-        let stored = await services.store.configuration(identifier)
+        let known = await services.store.unremoved(identifier, or: record.configuration)
         do throws(ControlError) {
-            if let stored, BlockPolicy.isPersistent(stored) || isUnasked && !isLiftAsked && stored.enabled,
-                stored.includeAllNetworks
+            if let known, BlockPolicy.isPersistent(known) || isUnasked && !isLiftAsked && known.enabled,
+                known.includeAllNetworks
             {
-                try await services.block.set(identifier, to: BlockPolicy.bare(stored))
+                try await services.block.set(identifier, to: BlockPolicy.bare(known))
             } else {
                 try await services.block.release(identifier)
             }

@@ -402,6 +402,8 @@ package actor Tunnel {
             // First, or whoever is told may be told otherwise by the next tunneld.
             keepStatus(condition)
             if condition.status == .disconnected { keepError(condition.error) }
+            // Told until the next start, by whichever tunneld.
+            if condition.status == .connecting { services.lastErrors.remove(identifier) }
             logStatus(condition)
         }
         let snapshot = services.hub.hasSubscribers(to: .status) ? viewAsKnown(of: running, readAt: .now()) : nil

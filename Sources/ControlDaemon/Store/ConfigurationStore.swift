@@ -58,6 +58,8 @@ package actor ConfigurationStore {
     private(set) var stored: [String: Configuration]
     /// Those that can be restored, by identifier.
     var lost: [String: LostConfiguration]
+    /// Those that were removed since this tunneld started.
+    private var removed: Set<String> = []
     var items = ItemUses()
     private var changed: @Sendable (Change) -> Void = { _ in }
 
@@ -86,6 +88,13 @@ package actor ConfigurationStore {
     package func onChange(_ body: @escaping @Sendable (Change) -> Void) { changed = body }
 
     package func configuration(_ identifier: String) -> Configuration? { stored[identifier] }
+
+    /// What is known of a configuration that nobody removed by a call: as it is stored, else as it was before it was lost.
+    ///
+    /// - Parameter last: what is known of it otherwise; counts where the whole state directory was lost.
+    package func unremoved(_ identifier: String, or last: Configuration? = nil) -> Configuration? {
+        stored[identifier] ?? lost[identifier]?.last ?? (removed.contains(identifier) ? nil : last)
+    }
 
     /// All, by name.
     package func configurations() -> [Configuration] {
@@ -164,6 +173,7 @@ package actor ConfigurationStore {
         configuration = draft.places.replacing(in: configuration) { added[$0]?.description }
         try put(configuration, draft, added)
         lost[configuration.identifier] = nil
+        removed.remove(configuration.identifier)
         take(configuration, in: previous)
         switchOffOthers(of: configuration)
         return configuration
@@ -245,10 +255,10 @@ package actor ConfigurationStore {
             onStep(.fileRemoved)
         }
         lost[identifier] = nil
-        if let present = stored.removeValue(forKey: identifier) {
-            changed(Change(previous: present, current: nil))
-            items.giveUp(StoreContents.references(in: present))
-        }
+        removed.insert(identifier)
+        let present = stored.removeValue(forKey: identifier)
+        changed(Change(previous: present ?? last, current: nil))
+        if let present { items.giveUp(StoreContents.references(in: present)) }
         items.forget(identifier)
         items.condemn(HistoryFolder.references(inFolder: grave))
         removeCondemned()
