@@ -102,11 +102,16 @@ private struct OthersTunnels {
 
     func own(_ rule: KernelRule) -> Bool {
         ownTable(rule.table) || Ownership.block(ofPriority: rule.priority).map(blocks.contains) ?? false
+            || rule.priority == Ownership.confinementPriority && mayOwnConfinements
     }
 
     func own(_ route: Route) -> Bool {
         ownTable(route.table) || route.interface.map(interfaces.contains) ?? false
+            || Ownership.passageTables.contains(route.table) && mayOwnConfinements
     }
+
+    /// Nothing tells whose it is that keeps outer packets in while they have no way: no interface is named there.
+    private var mayOwnConfinements: Bool { !interfaces.isEmpty }
 
     func own(_ label: AddressLabel) -> Bool { interfaces.contains(label.interface) }
 }

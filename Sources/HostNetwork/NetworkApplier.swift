@@ -89,9 +89,7 @@ package struct NetworkApplier: Sendable {
             unroutedNetworks: state.unroutedNetworks
         )
         ownInterfaces.insert(settings.interface.index)
-        if case .through(let outer) = settings.passage {
-            facts.isIPv6Outside = controls.ipv6State(of: outer.name) == .usable
-        }
+        if case .through(let outer) = settings.passage { facts.isIPv6Outside = try hasIPv6(outer) }
         facts.withoutSource = try endpointsWithoutSource(settings)
         if settings.policy.followsSurroundings { try addSurroundings(settings, &facts) }
         return (try NetworkPlan(settings, facts), mtu)
@@ -107,24 +105,6 @@ package struct NetworkApplier: Sendable {
             facts.local = LocalNetworks(of: attached).prefixes
         } catch {
             throw NetworkSettingsError("Cannot read what networks the machine is attached to.", error)
-        }
-    }
-
-    private func firstPriority(
-        of passage: OuterPassage,
-        _ state: NetworkState
-    ) throws(NetworkSettingsError) -> UInt32? {
-        guard let outer = passage.interface else { return nil }
-        do throws(NetlinkError) {
-            var own: Set<UInt32> = []
-            for isIPv6 in [false, true] {
-                let filter = KernelRoute.Filter(isIPv6: isIPv6, owner: Ownership.routingProtocol, interface: outer)
-                own.formUnion(try tables.routes(filter).map(\.route.table).filter(Ownership.tables.contains))
-            }
-            let priorities = state.allRules.filter { $0.isOurs && own.contains($0.table) }.map(\.priority)
-            return priorities.filter(Ownership.priorities.contains).min()
-        } catch {
-            throw NetworkSettingsError("Cannot look up the rules of the tunnel around this one.", error)
         }
     }
 

@@ -50,6 +50,86 @@ import Testing
         #expect(kernel.tables.rules == before.rules && kernel.tables.routes == before.routes)
     }
 
+    @Test func `IPv6 goes nowhere where the tunnel around it has none`() throws {
+        let outer = InterfaceIdentity(index: 8, name: "wg1")
+        var off = FakeControls()
+        off.values["net/ipv6/conf/wg1/disable_ipv6"] = "1"
+        // Below 1280 the kernel takes a link's IPv6 away, and the settings of it.
+        for (mtu, controls) in [(1380, off), (1279, FakeControls())] {
+            let kernel = FakeKernel()
+            kernel.change { $0.links[8] = FakeKernel.FakeLink(name: "wg1", mtu: mtu, isUp: true) }
+            let applier = NetworkApplier(socket: kernel, controls: controls)
+            var journal = NetworkJournal()
+            _ = try applier.apply(settings(.through(outer)), journal: &journal) { _ in }
+            let table = Ownership.passageTable(besides: try #require(journal.ownTable))
+            let ways = kernel.tables.routes.map(\.route).filter { $0.table == table }
+            #expect(ways.filter { $0.kind == .unicast }.map(\.destination) == [.allIPv4])
+            #expect(Set(ways.filter { $0.kind == .unreachable }.map(\.destination)) == [.allIPv4, .allIPv6])
+            #expect(kernel.tables.rules.filter { $0.rule.table == table }.count == 2)
+        }
+    }
+
+    @Test func `what is known of the path within the tunnel around it counts, and nothing of the one outside`() throws {
+        let outer = InterfaceIdentity(index: 8, name: "wg1")
+        let server = try #require(IPAddress("198.51.100.2"))
+        kernel.change {
+            $0.links[2]?.mtu = 1300
+            $0.links[8] = FakeKernel.FakeLink(name: "wg1", mtu: 1380, isUp: true)
+            $0.paths[server] = 2
+        }
+        var journal = NetworkJournal()
+        #expect(try applier.apply(settings(.closed), journal: &journal) { _ in }.mtu == TunnelMTU.standard)
+        #expect(try applier.apply(settings(.through(outer)), journal: &journal) { _ in }.mtu == 1320)
+        var limited = settings(.through(outer))
+        limited.pathLimits[server] = 1340
+        #expect(try applier.apply(limited, journal: &journal) { _ in }.mtu == 1280)
+        #expect(try applier.apply(settings(.outside), journal: &journal) { _ in }.mtu == 1240)
+    }
+
+    /// C045: an address that leads nowhere from outside keeps nothing in that goes through another tunnel.
+    @Test func `inside of another tunnel no address is needed outside`() throws {
+        let server = try #require(IPAddress("198.51.100.2"))
+        kernel.change {
+            $0.links[8] = FakeKernel.FakeLink(name: "wg1", mtu: 1380, isUp: true)
+            $0.paths[server] = 2
+            $0.sources[server] = IPAddress("10.7.0.2")
+        }
+        func isKeptIn() -> Bool { kernel.tables.rules.contains { $0.rule.table == RoutingRule.nowhere } }
+        var journal = NetworkJournal()
+        _ = try applier.apply(settings(.through(.init(index: 8, name: "wg1"))), journal: &journal) { _ in }
+        #expect(!isKeptIn())
+        _ = try applier.apply(settings(.outside), journal: &journal) { _ in }
+        #expect(isKeptIn())
+    }
+
+    @Test func `each nested tunnel has a table of its own, and leaves that of others alone`() throws {
+        kernel.change {
+            $0.links[8] = FakeKernel.FakeLink(name: "wg1", mtu: 1380, isUp: true)
+            $0.links[9] = FakeKernel.FakeLink(name: "wg2", mtu: 1500, isUp: false)
+        }
+        let outer = InterfaceIdentity(index: 8, name: "wg1")
+        var other = TunnelNetworkSettings(
+            interface: InterfaceIdentity(index: 9, name: "wg2"),
+            addresses: prefixes("10.9.0.2/24"),
+            outerPort: 40_001
+        )
+        other.passage = .through(outer)
+        var journals = [NetworkJournal(), NetworkJournal()]
+        _ = try applier.apply(settings(.through(outer)), journal: &journals[0]) { _ in }
+        let first = kernel.tables
+        _ = try applier.apply(other, journal: &journals[1]) { _ in }
+        let tables = kernel.tables.rules.map(\.rule).filter { $0.priority == Ownership.confinementPriority }.map(
+            \.table
+        )
+        #expect(Set(tables).count == 2)
+        let both = kernel.tables
+        _ = try applier.apply(settings(.through(outer)), journal: &journals[0]) { _ in }
+        #expect(kernel.tables == both)
+        #expect(try KernelTables(socket: kernel).missing(of: journals[0], routes: prefixes("0.0.0.0/0")).isEmpty)
+        #expect(applier.revert(&journals[1], removingLink: false).isComplete)
+        #expect(kernel.tables.routes == first.routes && kernel.tables.rules == first.rules)
+    }
+
     @Test func `a nested tunnel has its rules ahead of the one around it, whichever was started last`() throws {
         kernel.change { $0.links[8] = FakeKernel.FakeLink(name: "wg1", mtu: 1420, isUp: false) }
         let identity = InterfaceIdentity(index: 8, name: "wg1")

@@ -170,7 +170,8 @@ class Nesting(unittest.TestCase):
         path.write_text(json.dumps(document))
         wait_for("the file to be taken", lambda: self.daemon.json("show", "office").get("nestedIn"), 2 * SLACK)
         for name in "office", "middle", "inner":
-            result = self.daemon.ctl("up", name, check=False)
+            # At once, not when the session that was begun has failed.
+            result = self.daemon.ctl("up", name, "--no-wait", check=False)
             self.assertEqual(result.returncode, 1, result.stderr)
             self.assertIn("circle", result.stderr)
         document["nestedIn"] = None
@@ -232,6 +233,66 @@ class Nesting(unittest.TestCase):
         self.assertIn(51821, self.tap.ports)
         self.daemon.ctl("down", "outer")
         self.assertEqual(ping(self.a, "10.21.0.2"), 3)
+
+    def test_in_one_that_is_too_small_for_ipv6(self):
+        self.tunnel(0, f"10.20.0.0/24, {SERVERS[1]}/32")
+        self.tunnel(1, "10.21.0.0/24", nestedIn="outer")
+        self.set("outer", **{"provider.configuration.mtu": 1279})
+        before = self.a.snapshot()
+        for name in NAMES[:2]:
+            self.daemon.ctl("up", name)
+        table = next(line for line in self.a.snapshot() if line.startswith("1900:")).split("lookup ")[1].split()[0]
+
+        def ways(mtu, count):
+            wait_for("the MTUs", lambda: [self.daemon.status(name)["mtu"] for name in NAMES[:2]] == [mtu, mtu - 60], 2 * SLACK)
+            wait_for(f"{count} ways", lambda: sum(
+                "unreachable" not in line and f"table {table}" in line
+                for family in ("-4", "-6") for line in self.a.ip(family, "route", "show", "table", "all").stdout.splitlines()
+            ) == count, SLACK)
+            self.assertEqual(ping(self.a, "10.21.0.2"), 3)
+        ways(1279, 1)
+        # It follows.
+        self.set("outer", **{"provider.configuration.mtu": 1340})
+        ways(1340, 2)
+        self.set("outer", **{"provider.configuration.mtu": 1279})
+        ways(1279, 1)
+        self.assertEqual(self.tap.ports, {51820})
+        self.daemon.ctl("down", "--all")
+        self.assertEqual(self.a.snapshot(), before)
+
+    def test_the_way_into_the_outer_one_is_put_back(self):
+        """Whoever takes it away, packets go nowhere meanwhile; the same for the rule that leads there."""
+        self.tunnel(0, f"10.20.0.0/24, {SERVERS[1]}/32")
+        self.tunnel(1, "10.21.0.0/24", nestedIn="outer")
+        for name in NAMES[:2]:
+            self.daemon.ctl("up", name)
+        whole = self.a.snapshot()
+        interface = self.daemon.status("outer")["interface"]
+        table = next(line for line in whole if line.startswith("1900:")).split("lookup ")[1].split()[0]
+        self.a.ip("route", "del", "default", "dev", interface, "table", table)
+        wait_for("the way to be back", lambda: self.a.snapshot() == whole, SLACK)
+        self.a.ip("rule", "del", "pref", "1900")
+        wait_for("the rule to be back", lambda: self.a.snapshot() == whole, SLACK)
+        self.assertEqual(ping(self.a, "10.21.0.2"), 3)
+
+    def test_the_repair_of_another_tunneld_leaves_all_of_it(self):
+        self.tunnel(0, f"10.20.0.0/24, {SERVERS[1]}/32")
+        self.tunnel(1, "10.21.0.0/24", nestedIn="outer")
+        for name in NAMES[:2]:
+            self.daemon.ctl("up", name)
+        other = self.lab.tunneld(self.a, "other")
+
+        def repaired():
+            before = self.a.snapshot()
+            self.assertEqual(other.json("repair"), {"removed": [], "failed": []})
+            self.assertEqual(self.a.snapshot(), before)
+        repaired()
+        # While the inner one waits, what keeps its packets in names no interface.
+        self.daemon.ctl("down", "outer")
+        self.waits("middle", "outer", "reasserting")
+        repaired()
+        ping(self.a, "10.21.0.2", count=1, wait=1)
+        self.assertEqual(self.tap.ports, {51820})
 
     def test_unless_it_is_asked_for_nothing_goes_through_another(self):
         """Also where the other one's routes hold the server, whichever was started first."""
