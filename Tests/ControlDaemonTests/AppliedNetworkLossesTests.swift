@@ -99,6 +99,27 @@ import Testing
         #expect(full.without(first, mtu: 1400).routes == ["0.0.0.0/0"] && first.prefixes.isEmpty)
     }
 
+    @Test func `whatever of it is missing is put back, each named`() throws {
+        var losses = losses(try journal())
+        #expect(losses.isEmpty && losses.items.isEmpty)
+        let parts: [(WritableKeyPath<NetworkLosses, [IPPrefix]>, String)] = [
+            (\.addresses, "the address 10.77.0.0/24"), (\.routes, "the route to 10.77.0.0/24"),
+            (\.barriers, "the unreachable route to 10.77.0.0/24"),
+            (\.passages, "the way to 10.77.0.0/24 into the tunnel around it"),
+        ]
+        let prefix = try #require(IPPrefix("10.77.0.0/24"))
+        for (part, item) in parts {
+            losses[keyPath: part] = [prefix]
+            #expect(losses.items == [item] && !losses.isEmpty)
+            losses[keyPath: part] = []
+        }
+        losses.labels = [try #require(IPAddress("fd00:7::2"))]
+        #expect(losses.items == ["the label of fd00:7::2"] && !losses.isEmpty)
+        losses.labels = []
+        losses.rules = [RoutingRule(to: prefix, priority: 1_900, table: 77)]
+        #expect(losses.items == ["the routing rule 1900"] && !losses.isEmpty)
+    }
+
     @Test func `what is sent elsewhere is told, with where to`() throws {
         var losses = losses(try journal())
         let prefix = try #require(IPPrefix("172.30.0.0/16"))

@@ -40,6 +40,23 @@ import Testing
         #expect(member.peers == ["192.0.2.7:1"])
     }
 
+    @Test func `a nested one's packets pass within the tunnel around it, and only its names are looked up outside`() {
+        var configuration = configuration([
+            ["endpoint": "192.0.2.1:51820"], ["endpoint": "vpn.example.org:51820"], ["publicKey": "K"],
+        ])
+        configuration.nestedIn = "outer"
+        func member(_ configuration: Configuration) -> BlockMember {
+            BlockPolicy.member(configuration, interface: "home-1", port: 50_000, known: ["192.0.2.7:51820"])
+        }
+        let nested = member(configuration)
+        #expect(nested.peers.isEmpty && !nested.isGateway)
+        #expect(nested.looksUpNames && nested.holds && nested.interface == "home-1")
+        configuration.provider?.configuration = ["peers": [["endpoint": "192.0.2.1:51820"]]]
+        #expect(!member(configuration).looksUpNames)
+        configuration.nestedIn = nil
+        #expect(member(configuration).peers == ["192.0.2.1:51820", "192.0.2.7:51820"])
+    }
+
     @Test func `a name's addresses pass at the ports that stand beside it`() {
         let configuration = configuration([
             ["endpoint": "vpn.example.org:1"], ["endpoint": "vpn.example.org:2"], ["endpoint": "other.example.org:3"],

@@ -14,6 +14,8 @@ final class FakeNetwork: TunnelNetwork {
         var devices: [String: UInt32] = [:]
         var settings: NetworkSettingsDocument?
         var policy = RoutingPolicy()
+        /// What was put in force of other tunnels, by the interface of whose settings it was.
+        var outside: [String: TunnelSurroundings] = [:]
         var isDown = false
         /// What others took away of the settings; back when they are applied.
         var missing: [String] = []
@@ -124,6 +126,7 @@ final class FakeNetwork: TunnelNetwork {
         state.withLock { state in
             state.settings = settings
             state.policy = policy
+            state.outside[interface.name] = outside
             state.isDown = false
             if state.meddling > 0 { state.meddling -= 1 } else { state.missing = [] }
         }

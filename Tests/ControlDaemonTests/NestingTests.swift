@@ -48,6 +48,18 @@ import Testing
         #expect(fault(Self.configuration("c", in: "a"), among: circle)?.contains("c in a in b in a") == true)
     }
 
+    @Test func `the name that is being saved counts, not the one before`() {
+        let waiting = Self.configuration("middle", in: "office")
+        var outer = Self.configuration("outer", in: "middle")
+        let all = [Self.configuration("outer"), waiting]
+        #expect(fault(outer, among: all) == nil)
+        outer.name = "office"
+        let closed = fault(outer, among: all)
+        #expect(closed == "The tunnels would be nested in a circle: office in middle in office.")
+        // A new one may name itself, too.
+        #expect(fault(Self.configuration("new", in: "new"), among: all) == "It names itself.")
+    }
+
     @Test func `a user's own comes before the system's of the same name, and other users' don't count`() {
         let all = [
             Self.configuration("office"), Self.configuration("office", user: 1000),

@@ -45,6 +45,12 @@ import Testing
 
         var smaller = settings
         smaller.addresses.removeLast()
+        let now = try NetworkState(settings.interface, journal, KernelTables(socket: kernel))
+        let fewer = try NetworkPlan(smaller, facts)
+        let back = NetworkDifference(from: now, to: fewer, mtu: 1420, interface: settings.interface).steps
+            .map { $0.first?.request.type }
+        let address = try #require(back.firstIndex(of: UInt16(RTM_DELADDR)))
+        #expect(try address < #require(back.firstIndex(of: UInt16(RTM_DELADDRLABEL))))
         _ = try applier.apply(smaller, journal: &journal) { _ in }
         #expect(kernel.tables.labels.map(\.address.description) == ["fd00:7::2"])
     }
@@ -76,6 +82,24 @@ import Testing
         #expect(kernel.tables.labels == wanted)
         #expect(applier.revert(&journal).isComplete)
         #expect(kernel.tables.labels.isEmpty && journal.isEmpty)
+    }
+
+    @Test func `a label that a change left on the interface goes with the next, and others' labels are none of ours`()
+        throws
+    {
+        let left = AddressLabel(interface: 7, address: .v6(.any))
+        kernel.change { $0.labels.insert(left) }
+        var journal = NetworkJournal()
+        _ = try applier.apply(settings, journal: &journal) { _ in }
+        #expect(kernel.tables.labels == wanted)
+
+        #expect(try AddressLabel(left.add.message) == left)
+        var body = left.add.body
+        let number = (0..<4).map { UInt8(truncatingIfNeeded: Ownership.addressLabel >> ($0 * 8)) }
+        let label = body.indices.dropLast(3).last { body[$0...].starts(with: number) }
+        body[try #require(label)] ^= 1
+        let other = NetlinkMessage(type: UInt16(RTM_NEWADDRLABEL), flags: 0, sequence: 0, payload: body[...])
+        #expect(try AddressLabel(other) == nil)
     }
 
     @Test func `a label that somebody removed is missing, and comes back`() throws {

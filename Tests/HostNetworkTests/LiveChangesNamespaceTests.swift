@@ -100,6 +100,8 @@ import Testing
 
     /// What stands in the kernel, in the kernel's order where that counts.
     private static func network(_ space: Namespace) -> String {
+        space.awaitState("UP", of: name)
+        space.awaitOwnRoutes()
         let addresses = space.ip("-o addr show dev \(name)").split(separator: "\n").map {
             $0.split(separator: " ").dropFirst().joined(separator: " ")
         }

@@ -47,7 +47,8 @@ struct Namespace {
 
     /// Everything that a tunnel may touch, as text.
     func snapshot() -> String {
-        [
+        awaitOwnRoutes()
+        return [
             "-br link", "-br addr", "route show table all", "-6 route show table all", "rule", "-6 rule",
         ].map { ip($0) }.joined(separator: "--\n")
     }
@@ -57,6 +58,26 @@ struct Namespace {
         try TunCreation.create(name: name, owner: 0)
         let link = try #require(try tables.link(named: name))
         return InterfaceIdentity(index: link.index, name: name)
+    }
+
+    /// Waits for what the kernel finds out later about a link's carrier: all namespaces' links share that work.
+    func awaitState(_ state: String, of link: String) {
+        while !ip("-br link show \(link)").contains(" \(state) ") { sched_yield() }
+    }
+
+    /// Waits for the routes to the IPv6 addresses of links with a carrier, which the kernel makes a while after the addresses.
+    func awaitOwnRoutes() {
+        for _ in 0..<1_000 {
+            let links = ip("-br link").split(separator: "\n").filter { $0.contains("LOWER_UP") }
+            let names = Set(links.compactMap { $0.split(whereSeparator: " @".contains).first })
+            let lines = ip("-6 -o addr show up").split(separator: "\n").map { $0.split(separator: " ") }
+            let routes = ip("-6 route show table local type local")
+            let isThere = lines.filter { names.contains($0[1]) }.allSatisfy { words in
+                routes.contains("local \(words[3].prefix { $0 != "/" }) dev \(words[1]) ")
+            }
+            if isThere { return }
+            sched_yield()
+        }
     }
 
     /// One end of a pair with an address, as the machine's link to the world.
@@ -69,7 +90,7 @@ struct Namespace {
         ip("addr add 2001:db8::1/64 dev under0 nodad")
         ip("link set under0 up")
         ip("link set under1 up")
-        while !ip("-br link show under0").contains(" UP ") { sched_yield() }
+        awaitState("UP", of: "under0")
         ip("route add default via 192.0.2.254")
         ip("-6 route add default via 2001:db8::254")
     }

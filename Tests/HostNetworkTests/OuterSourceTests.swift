@@ -29,6 +29,9 @@ import Testing
         // Without a tunnel that has one of the family, the kernel's choice stands.
         let others = Set(Self.own.filter { $0.isIPv6 != endpoint.isIPv6 })
         #expect(OuterSource.isUsable(source, to: endpoint, own: others))
+        // Nor is a link-local address of a tunnel taken for another link.
+        let linkLocal = try #require(IPAddress("fe80::7"))
+        #expect(OuterSource.isUsable(source, to: endpoint, own: others.union([linkLocal])))
     }
 
     @Test func `outer packets that have no source are kept in, and our own questions aren't`() throws {
@@ -58,6 +61,21 @@ import Testing
         kernel.change { $0.sources[server] = IPAddress("2001:db8:1::1") }
         _ = try applier.apply(settings, journal: &journal) { _ in }
         #expect(kernel.tables.rules.isEmpty)
+
+        // The same address on another link is that one's.
+        let shared = try #require(prefixes("2001:db8:97:7::1/64").first)
+        kernel.change { $0.sources[server] = shared.address }
+        _ = try applier.apply(settings, journal: &journal) { _ in }
+        #expect(kernel.tables.rules.map(\.rule) == [rule])
+        kernel.change { $0.addresses.insert(InterfaceAddress(interface: 2, prefix: shared)) }
+        _ = try applier.apply(settings, journal: &journal) { _ in }
+        #expect(kernel.tables.rules.isEmpty)
+        kernel.change { $0.addresses = $0.addresses.filter { $0.interface != 2 } }
+        // What leads into a tunnel is let out by what mends that.
+        kernel.change { $0.paths[server] = 7 }
+        _ = try applier.apply(settings, journal: &journal) { _ in }
+        #expect(kernel.tables.rules.isEmpty)
+        kernel.change { $0.paths[server] = 2 }
 
         // Where the routes are others' affair, so are the rules.
         kernel.change { $0.sources[server] = IPAddress("fe80::1") }
