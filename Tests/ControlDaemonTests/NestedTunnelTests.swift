@@ -1,6 +1,7 @@
 import ControlAPI
 import HostNetwork
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ControlDaemon
@@ -34,6 +35,34 @@ import Testing
         await end(tunnel)
     }
 
+    @Test func `what goes with the tunnel around it is not taken for taken away by others`() async throws {
+        let bench = try Bench()
+        let services = bench.services()
+        let outer = try await bench.save("outer")
+        let inner = try await nested("inner", in: outer, bench)
+        let around = Tunnel(outer, services)
+        let tunnel = Tunnel(inner, services)
+        try await start(around, outer, bench)
+        try await start(tunnel, inner, bench)
+        #expect(try passage(of: inner, bench) != .closed)
+        let name = InterfaceName.candidate(name: "outer", identifier: outer.identifier)
+        bench.network.state.withLock {
+            $0.devices[name] = nil
+            $0.missing = ["the way to 0.0.0.0/0 into the tunnel around it"]
+        }
+        // One that is under way already does it as well.
+        await tunnel.mend(isFresh: true)
+        #expect(await eventually { (try? passage(of: inner, bench)) == .closed })
+        let restored = { bench.network.calls.filter { $0.hasPrefix("restore") }.count }
+        #expect(restored() == 0)
+        // What others take away is put back.
+        bench.network.state.withLock { $0.missing = ["the routing rule 1900"] }
+        await tunnel.mend(isFresh: true)
+        #expect(await eventually { restored() == 1 })
+        await end(tunnel)
+        await end(around)
+    }
+
     @Test func `what becomes of any tunnel of the chain around it is told to its provider, and of no other`()
         async throws
     {
@@ -61,7 +90,7 @@ import Testing
         let witness = Witness(bench.hub)
         _ = try await tunnel.start(configuration)
         let event = try await witness.event { $0.status == .connected || $0.status == .disconnected }
-        if event.status == .connected { await tunnel.stop(session: nil) }
+        if event.status == .connected { await end(tunnel) }
         let error = try #require(await tunnel.view(of: configuration).lastDisconnectError)
         #expect(error.name == .configurationInvalid && error.field == "nestedIn")
         #expect(error.message == "Can't start home: it can't be nested as `nestedIn` says.")
@@ -104,6 +133,8 @@ import Testing
             $0.identifier == configuration.identifier && ($0.status == .connected || $0.status == .disconnected)
         }
         try #require(event.status == .connected, "\(String(describing: event.error))")
+        // The provider may say so before all that belongs to a start is done.
+        #expect(await eventually { await tunnel.isReady })
     }
 
     private func end(_ tunnel: Tunnel) async {

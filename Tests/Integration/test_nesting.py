@@ -293,6 +293,13 @@ class Nesting(unittest.TestCase):
         repaired()
         ping(self.a, "10.21.0.2", count=1, wait=1)
         self.assertEqual(self.tap.ports, {51820})
+        # Nor did anybody take something away from outside.
+        for _ in range(3):
+            self.daemon.ctl("up", "outer")
+            self.daemon.wait_status("middle", "connected", 3 * SLACK)
+            self.daemon.ctl("down", "outer")
+            self.waits("middle", "outer", "reasserting")
+        self.assertNotIn("Put back", self.daemon.process.log_path.read_text())
 
     def test_unless_it_is_asked_for_nothing_goes_through_another(self):
         """Also where the other one's routes hold the server, whichever was started first."""

@@ -43,6 +43,8 @@ extension Tunnel {
     private func mendOnce(isFresh: Bool) async {
         // What we take away ourselves is not missing.
         await networkTurn?.value
+        // Nor is what has gone with the tunnel around this one.
+        if let live, await outerPassage() != live.outside.passage { await followWay(live.session) }
         guard keepsNetwork, let session = live?.session, let applied = live?.record.applied,
             let journal = live?.record.network
         else { return }

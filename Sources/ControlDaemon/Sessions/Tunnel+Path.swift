@@ -82,7 +82,7 @@ extension Tunnel {
 
     /// Leads the outer packets another way, keeps those in that have no address to come from, and lets them out again, before
     /// the provider is told.
-    private func followWay(_ session: String) async {
+    func followWay(_ session: String) async {
         guard live?.session == session, live?.record.applied != nil else { return }
         do {
             try await putInForce(nil)
