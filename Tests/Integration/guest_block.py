@@ -13,7 +13,7 @@ from guest_kernel_wireguard import PATIENCE, KernelWireGuard
 from lab import Lab, conf, genkey, ping, pubkey, run, wait_for
 from leak import Probes
 
-for module in ("wireguard", "tun", "veth", "nf_tables", "nft_ct"):
+for module in ("wireguard", "tun", "veth", "nf_tables", "nft_ct", "nft_socket"):
     run("modprobe", module)
 
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import socket
+import threading
 import time
 import unittest
 
@@ -222,6 +223,51 @@ class Upgrades(BlockCase):
         self.assertFalse(self.is_blocked())
 
 
+class Truncating:
+    """A name server that says over UDP that its answer is too long for that, and gives it over TCP: 10.99.0.2."""
+
+    def __init__(self):
+        self.connections = 0
+        self.udp, self.tcp = socket.socket(type=socket.SOCK_DGRAM), socket.create_server(("10.99.0.2", 53))
+        self.udp.bind(("10.99.0.2", 53))
+        for loop in self.short, self.long:
+            threading.Thread(target=loop, daemon=True).start()
+
+    def answer(self, query, flags, records):
+        end = query.index(b"\0", 12) + 5
+        has_address = records and query[end - 4:end - 2] == b"\0\1"
+        record = b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton("10.99.0.2") if has_address else b""
+        return query[:2] + flags + b"\0\1" + bytes([0, int(has_address)]) + bytes(4) + query[12:end] + record
+
+    def short(self):
+        try:
+            while True:
+                query, sender = self.udp.recvfrom(1000)
+                self.udp.sendto(self.answer(query, b"\x87\x80", False), sender)
+        except OSError:
+            return
+
+    def long(self):
+        try:
+            while True:
+                connection, _ = self.tcp.accept()
+                self.connections += 1
+                threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+        except OSError:
+            return
+
+    def serve(self, connection):
+        with connection, connection.makefile("rb") as queries:
+            while len(size := queries.read(2)) == 2:
+                reply = self.answer(queries.read(int.from_bytes(size, "big")), b"\x85\x80", True)
+                connection.sendall(len(reply).to_bytes(2, "big") + reply)
+
+    def close(self):
+        for s in self.udp, self.tcp:
+            s.shutdown(socket.SHUT_RDWR) if s is self.tcp else None
+            s.close()
+
+
 class Names(BlockCase):
     """C087: no port is open for everybody; names are looked up by tunneld alone, and only those of gateways."""
 
@@ -260,6 +306,54 @@ class Names(BlockCase):
         self.daemon.wait_status("home", "connected", 70)
         self.daemon.ctl("down", "home")
         self.assertIn("10.99.0.2", self.look_up("after.test"))
+
+    def test_a_name_servers_port_is_no_way_in(self):
+        """Only a look-up that runs has answers, and only from the server that it asked."""
+        listeners = {address: self.a.inside(lambda: self.listener(address)) for address in ("10.99.0.1", "fd99::1")}
+        for address, listener in listeners.items():
+            self.assertTrue(self.comes_in(listener, address), "the probe itself gets there")
+        self.daemon.ctl("up", "home", "--timeout", "30")
+        for address, listener in listeners.items():
+            self.assertFalse(self.comes_in(listener, address), address)
+        self.b.drop_udp(53)
+        os.kill(self.daemon.status("home")["providerProcess"], signal.SIGKILL)
+        wait_for("a look-up that waits", self.asks, 10 * SLACK)
+        for address, listener in listeners.items():
+            self.assertFalse(self.comes_in(listener, address), address)
+        self.b.pass_udp()
+        self.daemon.wait_status("home", "connected", 70)
+
+    def asks(self):
+        return "10.99.0.2:53" in self.a.exec("ss", "-Hun", "state", "established").stdout
+
+    def test_a_name_is_found_by_tcp_where_the_answer_is_too_long_for_udp(self):
+        self.server.process.kill()
+        self.server.process.wait()
+        server = self.b.inside(Truncating)
+        self.addCleanup(server.close)
+        self.daemon.ctl("up", "home", "--timeout", "30")
+        self.assertGreater(server.connections, 0)
+
+    def listener(self, address):
+        s = socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(s.close)
+        s.bind((address, 40053))
+        s.settimeout(0.5)
+        return s
+
+    def comes_in(self, listener, address):
+        """Whether anything that says it comes from a name server's port reaches a program."""
+        sender = "from socket import *; import sys; s = socket(AF_INET6 if ':' in sys.argv[1] else AF_INET, SOCK_RAW, 17); " \
+            "s.sendto(bytes([0, 53, 40053 >> 8, 40053 & 255, 0, 12, 0, 0]) + b'call', (sys.argv[1], 0))"
+        if ":" in address:
+            # Its checksum can't be left out.
+            sender = "from socket import *; import sys; s = socket(AF_INET6, SOCK_DGRAM); " \
+                "s.bind(('fd99::2', 53)); s.sendto(b'call', (sys.argv[1], 40053))"
+        self.b.exec("/usr/bin/python3", "-c", sender, address)
+        try:
+            return listener.recv(100) == b"call"
+        except TimeoutError:
+            return False
 
     def reach(self, kind, port):
         with socket.socket(socket.AF_INET, kind) as s:

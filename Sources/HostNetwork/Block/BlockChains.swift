@@ -2,6 +2,11 @@
 enum BlockChains {
     /// The mark and the user that opened the socket: a mark alone can be set by everybody with CAP_NET_RAW.
     private static let ours = "meta mark & \(hex(Ownership.outerMask)) == \(hex(Ownership.outerMark)) meta skuid 0"
+    /// What goes to a socket with that mark.
+    ///
+    /// Of a packet that comes in the kernel knows the socket only by asking for it, and of that the mark alone; it finds one
+    /// that is connected for what comes from its server, and for nothing else.
+    private static let toOurs = "socket mark & \(hex(Ownership.outerMask)) == \(hex(Ownership.outerMark))"
     private static let forwarded = hex(Ownership.forwardedMark)
 
     private static func hex(_ number: UInt32) -> String { "0x" + String(number, radix: 16) }
@@ -54,8 +59,8 @@ enum BlockChains {
     /// What is sent and received through the IP stack.
     ///
     /// Errors of ICMP may come in: the path's MTU is learnt from them, and nothing answers them. So may the later fragments of
-    /// IPv6, which are put together behind this hook, and are nothing without their first. Where names are looked up
-    /// what comes from a name server's port may; what programs would answer it is blocked.
+    /// IPv6, which are put together behind this hook, and are nothing without their first. Of what comes from a name server's
+    /// port only answers to a look-up that runs may: its sockets are connected to their server, and gone with their answer.
     static let inet =
         outer + "\t}\n" + link + local + """
             \tchain output {
@@ -75,8 +80,8 @@ enum BlockChains {
             \t\tip6 saddr . udp sport @peers6 udp dport @ports accept
             \t\tudp dport @gateways accept
             \t\tfrag frag-off != 0 accept
-            \t\tudp sport @lookups udp dport != @ports accept
-            \t\ttcp sport @lookups tcp flags & (syn | ack) != syn accept
+            \t\tudp sport @lookups udp dport != @ports \(toOurs) accept
+            \t\ttcp sport @lookups tcp flags & (syn | ack) != syn \(toOurs) accept
             \t\ticmp type { destination-unreachable, time-exceeded, parameter-problem } accept
             \t\ticmpv6 type { destination-unreachable, packet-too-big, time-exceeded, parameter-problem } accept
             \t\tip6 hoplimit 255 icmpv6 type { nd-router-advert, nd-neighbor-solicit, nd-neighbor-advert, nd-redirect } accept
@@ -101,8 +106,9 @@ enum BlockChains {
     /// What leaves by a link.
     ///
     /// A packet socket may state another protocol than the frame has (`sll_protocol`, packet(7)), so for users other than
-    /// root the frame's own type counts as well, behind a VLAN's tag too. Frames of 802.1X come from root or the kernel;
-    /// without them no Wi-Fi stays connected. A packet that has a user and came this far is not permitted; one that has
+    /// root the frame's own type counts as well, behind a VLAN's tag too. What says that it is ARP must be (RFC 826): a
+    /// request or an answer for IPv4 on Ethernet and nothing behind it, or from a bridge no more than Ethernet's padding.
+    /// Frames of 802.1X come from root or the kernel; without them no Wi-Fi stays connected. A packet that has a user and came this far is not permitted; one that has
     /// none was forwarded, or is the kernel's, and only the chain for forwarding sets that mark. Of a datagram that is sent
     /// in fragments the first one shows where it goes.
     static let netdev =
@@ -120,10 +126,22 @@ enum BlockChains {
             \t\tmeta protocol ip6 @ll,96,16 0x8100 @ll,128,16 != 0x86dd drop
             \t\tmeta protocol arp @ll,96,16 != 0x0806 @ll,96,16 != 0x8100 drop
             \t\tmeta protocol arp @ll,96,16 0x8100 @ll,128,16 != 0x0806 drop
+            \t\tmeta protocol arp meta iiftype != ether drop
+            \t\t@ll,96,16 0x0806 meta length > 42 drop
+            \t\t@ll,96,16 0x8100 @ll,128,16 0x0806 meta length > 46 drop
+            \t}
+            \tchain resolution {
+            \t\tmeta length < 42 drop
+            \t\tmeta length > 64 drop
+            \t\t@ll,96,16 0x0806 @ll,112,48 != 0x000108000604 drop
+            \t\t@ll,96,16 0x0806 @ll,160,16 != { 1, 2 } drop
+            \t\t@ll,96,16 0x8100 @ll,128,16 0x0806 @ll,144,48 != 0x000108000604 drop
+            \t\t@ll,96,16 0x8100 @ll,128,16 0x0806 @ll,192,16 != { 1, 2 } drop
             \t}
             \tchain egress {
             \t\tmeta protocol @carriers accept
             \t\tmeta skuid != 0 jump frames
+            \t\tmeta protocol arp meta iiftype ether jump resolution
             \t\tmeta protocol { arp, 0x888e, 0x88c7 } accept
             \t\t\(ours) jump outer
             \t\tjump link

@@ -34,8 +34,8 @@ package struct BlockError: Error, Hashable, Sendable, CustomStringConvertible {
     package var description: String { "\(what) \(why) \(remedy)" }
 
     private static let kernelRemedy =
-        "The kernel must have nftables (nf_tables, nf_tables_inet and nf_tables_netdev with "
-        + "egress hooks, Linux 5.16 or newer), and tunneld CAP_NET_ADMIN."
+        "The kernel must have nftables (nf_tables, nf_tables_inet, nft_socket and "
+        + "nf_tables_netdev with egress hooks, Linux 5.16 or newer), and tunneld CAP_NET_ADMIN."
 
     static func load(_ why: some CustomStringConvertible) -> BlockError {
         BlockError(
