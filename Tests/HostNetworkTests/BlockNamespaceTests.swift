@@ -76,6 +76,24 @@ import Testing
     }
 }
 
+extension BlockNamespaceTests {
+    @Test func `routes to a link's own network are news, and no others are`() async throws {
+        try await Namespace.run { space in
+            space.makeUnderlay()
+            let watch = try BlockWatch()
+            space.ip("route add 10.56.0.0/16 dev under0 proto static")
+            space.ip("route add 10.57.0.0/16 dev under0 proto kernel table 77")
+            space.ip("route add unreachable 10.58.0.0/16")
+            #expect(!watch.drainLinks())
+            for command in ["add", "del"] {
+                space.ip("route \(command) 10.55.0.0/16 dev under0 proto kernel scope link")
+                #expect(watch.drainLinks(), "\(command)")
+                #expect(!watch.drainLinks())
+            }
+        }
+    }
+}
+
 extension Namespace {
     fileprivate func nft(_ command: String) { self.command("nft \(command)") }
 }

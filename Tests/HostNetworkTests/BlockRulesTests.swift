@@ -99,4 +99,42 @@ import Testing
         let ppp = links + [Link(index: 7, name: "ppp0", flags: 1, mtu: 1492, kind: "ppp")]
         #expect(BlockContent([try member()], local: .none, links: ppp).permissions.carriers == ["0x8863", "0x8864"])
     }
+
+    @Test func `a file for the boot is taken as it is written, and in no other shape`() {
+        let good = BootBlock.text(links: ["eth0", "wlan0", "a\"b"])
+        let read = BootBlock.read(good)
+        #expect(read.links == ["eth0", "wlan0"] && read.fault == nil)
+        #expect(BootBlock.read("").fault == "it is empty")
+        let rules = BlockRules.load(.nothing)
+        let cut = String(good.prefix(good.count - 20))
+        for text in [cut, "flush ruleset\n", "# link eth0\n", good + rules, good + "flush ruleset\n", "add" + good] {
+            #expect(
+                BootBlock.read(text).fault == "its rules aren't those that this version writes",
+                "\(text.prefix(40))"
+            )
+        }
+        #expect(BootBlock.read(cut).links == ["eth0", "wlan0"], "what it says of links is right all the same")
+        #expect(BootBlock.read("# link x\"; flush ruleset\n").links.isEmpty)
+    }
+
+    @Test func `what is from a name server's port comes in for a marked socket alone`() {
+        let rules = BlockRules.load(.nothing).split(separator: "\n").filter { $0.contains("sport @lookups") }
+        #expect(rules.count == 2)
+        #expect(rules.allSatisfy { $0.contains("socket mark & 0x8000000 == 0x8000000 accept") })
+    }
+
+    @Test(arguments: [false, true], [false, true]) func `a stricter member takes and gives nothing back`(
+        holds: Bool,
+        permits: Bool
+    ) throws {
+        var member = try member(holds: holds) { $0.permitsLocalNetworks = permits }
+        let before = member
+        var other = BlockMember(holds: false, name: "other", owner: 7)
+        other.permitsLocalNetworks = true
+        member.tighten(to: other)
+        #expect(member == before)
+        other = BlockMember(holds: true, name: "other", owner: 7)
+        member.tighten(to: other)
+        #expect(member.holds && !member.permitsLocalNetworks && member.name == "home" && member.port == 50_000)
+    }
 }

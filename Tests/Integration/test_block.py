@@ -257,6 +257,60 @@ class Leaks(BlockCase):
         self.assertEqual(self.block()["restored"], 0)
 
 
+class Frames(BlockCase):
+    """What says that it is ARP must be."""
+
+    # Sends frames with CAP_NET_RAW alone, each with its own number behind the word that the tap looks for.
+    SENDER = r"""
+import socket, struct, sys
+theirs, ours, probe = bytes.fromhex(sys.argv[1]), bytes.fromhex(sys.argv[2]), lambda n: b"LEAKarp " + struct.pack("!I", n)
+def arp(kind=1, protocol=0x0800, sizes=(6, 4), operation=1, hardware=ours, target=b"\0" * 6 + bytes([10, 99, 0, 2])):
+    return struct.pack("!HHBBH", kind, protocol, *sizes, operation) + hardware + bytes([10, 99, 0, 1]) + target
+wrong = [probe(1), probe(2) + b"x" * 1000, arp() + probe(3), arp() + b"\0" * 18 + probe(4), arp(kind=6) + probe(5),
+         arp(kind=6, target=b"LEAKarp ab"), arp(protocol=0x86dd, target=b"LEAKarp ab"), arp(sizes=(8, 4), target=b"LEAKarp ab"),
+         arp(sizes=(6, 16), target=b"LEAKarp ab"), arp(operation=3, target=b"LEAKarp ab"), arp(operation=9, target=b"LEAKarp ab")]
+s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+for body in wrong:
+    for head in (theirs + ours + b"\x08\x06", theirs + ours + b"\x81\0\0\0\x08\x06"):
+        for protocol in 0x0806, 0x8100:
+            try:
+                s.sendto(head + body, (sys.argv[3], protocol))
+            except OSError:
+                pass
+s.sendto(theirs + ours + b"\x08\x06" + arp(), (sys.argv[3], 0x0806))
+"""
+
+    def send(self, link):
+        address = {name: space.ip_json("link", "show", link)[0]["address"].replace(":", "")
+                   for name, space in (("a", self.a), ("b", self.b))}
+        self.a.exec("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=+net_raw",
+                    "--ambient-caps=+net_raw", "/usr/bin/python3", "-c", self.SENDER, address["b"], address["a"], link)
+
+    def arps(self, tap):
+        """All frames of ARP that have the word of the probes in them."""
+        time.sleep(0.2)
+        return [frame for frame in self.frames if b"LEAK" in frame and frame[12:14] in (b"\x08\x06", b"\x81\0")]
+
+    def test_what_says_that_it_is_arp_must_be(self):
+        tap = self.tap()
+        self.frames, take = [], tap.take
+
+        def keep(frame):
+            self.frames.append(frame)
+            take(frame)
+        tap.take = keep
+        self.send("eth0")
+        self.assertGreater(len(self.arps(tap)), 15, "the tap sees them all without the block")
+        self.daemon.ctl("up", "home")
+        self.frames.clear()
+        self.send("eth0")
+        self.assertEqual(self.arps(tap), [])
+        # A true one gets through, and so do the kernel's own.
+        wait_for("the request", lambda: any(frame[12:14] == b"\x08\x06" and len(frame) == 42 for frame in self.frames), 5)
+        self.a.ip("neigh", "flush", "dev", "eth0")
+        self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+
+
 class Meddling(BlockCase):
     def test_rules_that_others_remove_are_back_at_once(self):
         self.daemon.ctl("up", "home")
@@ -452,6 +506,77 @@ class Permanence(BlockCase):
         wait_for("the block to be lifted", lambda: not self.is_blocked(), 5)
         self.assertFalse((self.daemon.state / "block.nft").exists())
 
+    def test_it_stands_when_the_answer_comes(self):
+        for _ in range(10):
+            self.daemon.ctl("set", "home", "persistentBlock=true")
+            self.assertTrue(self.is_blocked())
+            self.daemon.ctl("set", "home", "persistentBlock=false")
+            self.assertFalse(self.is_blocked())
+        self.daemon.ctl("up", "home")
+        for _ in range(5):
+            self.daemon.ctl("set", "home", "excludeLocalNetworks=true")
+            wait_for("the local networks", self.permits_local, 5)
+            self.daemon.ctl("set", "home", "excludeLocalNetworks=false")
+            self.assertFalse(self.permits_local())
+
+    def permits_local(self):
+        return "10.99.0.0/24" in self.a.exec("nft", "list", "set", "inet", "tunneld", "local4").stdout
+
+    def test_at_boot_with_a_file_that_can_not_be_used(self):
+        self.daemon.ctl("set", "home", "persistentBlock=true")
+        file = self.daemon.state / "block.nft"
+        good = file.read_text()
+        self.reboot()
+
+        def a_folder():
+            file.unlink()
+            file.mkdir()
+
+        def a_link_to_nowhere():
+            file.rmdir() if file.is_dir() else file.unlink()
+            file.symlink_to("/nonexistent/block.nft")
+
+        damages = [lambda: file.write_text(""), lambda: file.write_text("garbage {"), lambda: file.write_bytes(b"\xff\0" * 50),
+                   lambda: file.write_text(good[:len(good) // 2]), lambda: file.write_text(good[:good.index("table netdev")]),
+                   lambda: file.write_text("flush ruleset\n"), lambda: file.write_text(good.replace("policy drop", "policy accept")),
+                   a_folder, a_link_to_nowhere]
+        for number, damage in enumerate(damages):
+            damage()
+            result = self.block_at_boot(check=False)
+            self.assertEqual(result.returncode, 0, (number, result.stderr))
+            self.assertIn("can't be used", self.said(result), number)
+            self.assertIn("built in is in force", self.said(result).replace("built-in", "built in"), number)
+            self.assertTrue(self.is_blocked(), number)
+            self.assertEqual(self.ruleset().count("policy drop"), 3 + self.ruleset().count("hook egress"), number)
+            self.assertEqual(ping(self.a, "10.99.0.2", count=1, wait=1), 0, number)
+            self.assertEqual(ping(self.a, "127.0.0.1", count=1, wait=1), 1, number)
+            if number < len(damages) - 1:
+                self.a.exec("nft", "flush", "ruleset")
+        # tunneld takes it over, with no moment between, and has a good file again.
+        tap = self.tap()
+        with self.probes(tap) as probes:
+            self.daemon.start()
+            self.assertTrue(self.block()["held"])
+            self.assertFalse(file.is_symlink())
+            self.assertEqual(file.read_text().split("add table", 1)[1], good.split("add table", 1)[1])
+            self.daemon.ctl("up", "home")
+            self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+        self.check_tight(tap, probes)
+        self.daemon.ctl("down", "home")
+        # Where none asks for it the next tunneld lifts it, and so does a repair without tunneld.
+        self.daemon.ctl("set", "home", "persistentBlock=false")
+        self.daemon.terminate()
+        a_link = lambda: file.symlink_to("/nonexistent/block.nft")  # noqa: E731
+        a_link()
+        self.block_at_boot()
+        self.assertTrue(self.is_blocked())
+        self.assertIn("the block", self.daemon.ctl("repair").stdout)
+        self.assertFalse(self.is_blocked())
+        self.block_at_boot()
+        self.daemon.start()
+        self.assertFalse(self.is_blocked() or file.is_symlink())
+        self.assertIn("No configuration", self.said(self.block_at_boot()))
+
     def block_at_boot(self, **options):
         return self.a.exec(PROGRAMS / "tunnel-block", env=dict(os.environ, STATE_DIRECTORY=str(self.daemon.state)), **options)
 
@@ -513,6 +638,32 @@ class WhatPasses(BlockCase):
         self.daemon.ctl("set", "home", "excludeLocalNetworks=false")
         wait_for("no neighbour", lambda: ping(self.b, "10.99.0.1", count=1, wait=1) == 0, 5)
         self.assertEqual(ping(self.a, "10.20.0.2"), 3)
+
+    def test_a_route_alone_makes_a_network_local_or_not(self):
+        self.daemon.ctl("set", "home", "excludeLocalNetworks=true")
+        self.daemon.ctl("up", "home")
+        for family, network, name in (("-4", "10.55.0.0/16", "local4"), ("-6", "fd55::/64", "local6")):
+            def permitted():
+                return network in self.a.exec("nft", "list", "set", "inet", "tunneld", name).stdout
+            self.assertFalse(permitted())
+            for change in "add", "del":
+                self.a.ip(family, "route", change, network, "dev", "eth0", "proto", "kernel")
+                wait_for(f"the block after {change} {network}", lambda: permitted() == (change == "add"), SLACK)
+
+    def test_what_is_excluded_is_in_the_tunnel_too_and_told(self):
+        peer = self.peers["home"]
+        peer.address("198.51.100.7/32")
+        said = self.daemon.ctl("set", "home", "provider.configuration.excludedRoutes=198.51.100.0/24")
+        self.assertIn("excludedRoutes have no effect with includeAllNetworks", said.stdout + said.stderr)
+        self.daemon.ctl("up", "home")
+        self.assertEqual(ping(self.a, "198.51.100.7"), 3)
+        self.assertIn("excludedRoutes have no effect", "".join(self.daemon.status("home")["notes"]))
+        # They have one as soon as the flag is gone.
+        self.daemon.ctl("set", "home", "includeAllNetworks=false")
+        wait_for("the way outside", lambda: "dev eth0" in self.a.ip("route", "get", "198.51.100.7").stdout, 5)
+        self.assertNotIn("excludedRoutes", "".join(self.daemon.status("home")["notes"]))
+        self.daemon.ctl("set", "home", "includeAllNetworks=true")
+        wait_for("the way inside", lambda: ping(self.a, "198.51.100.7", count=1, wait=1), 5)
 
     def once(self, to):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:

@@ -107,6 +107,13 @@ actor BlockKeeper {
         return !BlockPolicy.isPersistent(known)
     }
 
+    /// Whether a configuration asks for the block at any time, and doesn't have it.
+    nonisolated func lacks(_ configuration: Configuration) -> Bool {
+        let status = block.status
+        return BlockPolicy.isPersistent(configuration)
+            && (status.holders[configuration.identifier] == nil || !status.isInForce)
+    }
+
     /// How the block is now.
     nonisolated var status: BlockStatus { block.status }
 
@@ -117,7 +124,9 @@ actor BlockKeeper {
         let isWanted = known.contains(where: BlockPolicy.isPersistent)
         do throws(SystemError) {
             guard isWanted else {
-                if unsafe access(path, F_OK) == 0 { try AtomicFile.remove(path) }
+                // The name itself: tunnel-block takes a link that leads nowhere for a wish, too.
+                var status = stat()
+                if unsafe lstat(path, &status) == 0 { try AtomicFile.remove(path) }
                 return
             }
             let text = Array(BootBlock.text(links: await block.links()).utf8)

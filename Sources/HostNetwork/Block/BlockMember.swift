@@ -35,4 +35,10 @@ package struct BlockMember: Codable, Hashable, Sendable {
         // A zone is no part of an address in a packet.
         peers.insert(Endpoint(endpoint.address, port: endpoint.port).description)
     }
+
+    /// Takes over what another one blocks beyond this one.
+    package mutating func tighten(to other: BlockMember) {
+        holds = holds || other.holds
+        permitsLocalNetworks = permitsLocalNetworks && other.permitsLocalNetworks
+    }
 }

@@ -3,7 +3,8 @@ import Glibc
 import LinuxSystem
 import Netlink
 
-/// Tells what others do to our tables, and how the machine's links change, as far as the block depends on them.
+/// Tells what others do to our tables, and how the machine's links, their addresses and networks change, as far as the block
+/// depends on them.
 struct BlockWatch: Sendable {
     let rules: NetlinkSubscription
     let links: NetlinkSubscription
@@ -15,7 +16,11 @@ struct BlockWatch: Sendable {
     init() throws(NetlinkError) {
         rules = try NetlinkSubscription(family: NETLINK_NETFILTER, groups: [UInt32(NFNLGRP_NFTABLES.rawValue)])
         SocketOption.setBuffers(Self.bufferSize, on: rules.descriptor.raw)
-        links = try NetlinkSubscription(groups: [RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR])
+        links = try NetlinkSubscription(
+            groups: [
+                RTNLGRP_LINK, RTNLGRP_IPV4_IFADDR, RTNLGRP_IPV6_IFADDR, RTNLGRP_IPV4_ROUTE, RTNLGRP_IPV6_ROUTE,
+            ]
+        )
     }
 
     /// Reads what has happened to rules.
@@ -35,17 +40,26 @@ struct BlockWatch: Sendable {
         return changes.count
     }
 
-    /// Reads what has happened to links and addresses.
+    /// Reads what has happened to links, addresses and the routes to links' own networks.
     ///
     /// - Returns: whether anything has.
     func drainLinks() -> Bool {
         var isNews = false
         do throws(NetlinkError) {
-            while try links.receive() != nil { isNews = true }
+            while let messages = try links.receive() {
+                isNews = isNews || messages.contains(where: Self.concernsLocalNetworks)
+            }
         } catch {
             while (try? links.receive()) != nil {}
             return true
         }
         return isNews
+    }
+
+    /// Whether a message may change what is local: of routes only those on a link do, of which a tunnel's are none.
+    static func concernsLocalNetworks(_ message: NetlinkMessage) -> Bool {
+        guard [Int(RTM_NEWROUTE), Int(RTM_DELROUTE)].contains(Int(message.type)) else { return true }
+        guard let route = try? KernelRoute(message) else { return false }
+        return route.isOnLink && route.route.table == Route.mainTable
     }
 }
