@@ -1,5 +1,6 @@
 import ControlAPI
 import Glibc
+import HostNetwork
 import Keychain
 import LinuxSystem
 import Testing
@@ -52,6 +53,39 @@ import Testing
         early.includeAllNetworks = false
         #expect(ConfigurationNotes.notInForce(early)[0].hasPrefix("persistentBlock has no effect"))
         #expect(ConfigurationNotes.notInForce(good).isEmpty && ConfigurationNotes.onSave(good).isEmpty)
+    }
+
+    @Test func `what is excluded has no effect where everything goes into the tunnel, and that is told`() throws {
+        var full = good
+        full.provider = Configuration.Provider(
+            identifier: "org.tunneld.wireguard",
+            configuration: ["excludedRoutes": ["198.51.100.0/24"]]
+        )
+        #expect(ConfigurationNotes.notInForce(full).isEmpty)
+        full.includeAllNetworks = true
+        #expect(ConfigurationNotes.notInForce(full).map { $0.hasPrefix("excludedRoutes have no effect") } == [true])
+        full.provider?.configuration = ["excludedRoutes": []]
+        #expect(ConfigurationNotes.notInForce(full).isEmpty)
+        var document = NetworkSettingsDocument(
+            addresses: [],
+            routes: ["0.0.0.0/0"],
+            table: "auto",
+            mtu: nil,
+            endpoints: [],
+            dns: nil
+        )
+        document.excludedRoutes = ["198.51.100.0/24"]
+        for (includesAll, count) in [(false, 1), (true, 0)] {
+            var policy = RoutingPolicy(good)
+            policy.includesAll = includesAll
+            let settings = try TunnelNetworkSettings(
+                document,
+                policy: policy,
+                interface: InterfaceIdentity(index: 7, name: "home"),
+                port: nil
+            )
+            #expect(settings.excludedRoutes.count == count)
+        }
     }
 
     @Test func `a server address that WireGuard doesn't call is a warning, with what to set instead`() throws {

@@ -17,7 +17,9 @@ extension TunnelNetworkSettings {
         for text in document.addresses { addresses.append(try Self.prefix(text, "address")) }
         for text in document.routes { routes.append(try Self.prefix(text, "route")) }
         for text in document.excludedRoutes ?? [] {
-            excludedRoutes.append(try Self.prefix(text, "excluded route"))
+            let prefix = try Self.prefix(text, "excluded route")
+            // Everything goes into the tunnel: what didn't would be dropped by the block.
+            if !policy.includesAll { excludedRoutes.append(prefix) }
         }
         for text in document.endpoints {
             guard let endpoint = Endpoint(text: text) else { throw Self.wrong("endpoint", text) }

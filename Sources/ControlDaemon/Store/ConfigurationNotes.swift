@@ -9,6 +9,14 @@ enum ConfigurationNotes {
         if configuration.persistentBlock, !configuration.includeAllNetworks {
             notes.append("persistentBlock has no effect without includeAllNetworks: nothing is blocked.")
         }
+        if configuration.includeAllNetworks,
+            configuration.provider?.configuration["excludedRoutes"]?.array?.isEmpty == false
+        {
+            notes.append(
+                "excludedRoutes have no effect with includeAllNetworks: everything goes into the tunnel, and nothing leaves "
+                    + "outside of it. excludeLocalNetworks keeps the attached networks reachable."
+            )
+        }
         if configuration.onDemand.enabled, !configuration.onDemand.rules.isEmpty {
             notes.append(
                 "onDemand is not in force: this version of tunneld doesn't do it yet, so its rules start and stop nothing."
