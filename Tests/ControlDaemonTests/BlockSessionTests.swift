@@ -180,4 +180,29 @@ import Testing
         await keeper.resume([])
         #expect(bench.block.members.isEmpty)
     }
+
+    @Test func `what a running tunnel's configuration forbids anew is blocked before the rest of the change`()
+        async throws
+    {
+        let bench = try Bench()
+        var configuration = try await saved(bench)
+        configuration.excludeLocalNetworks = true
+        configuration = try await bench.replace(configuration)
+        let tunnel = Tunnel(configuration, bench.services())
+        let witness = Witness(bench.hub)
+        _ = try await tunnel.start(configuration)
+        _ = try await witness.statuses(until: .connected)
+        #expect(bench.block.members.values.map(\.permitsLocalNetworks) == [true])
+        var strict = configuration
+        strict.excludeLocalNetworks = false
+        strict = try await bench.replace(strict)
+        await tunnel.tighten(strict)
+        #expect(bench.block.members.values.map(\.permitsLocalNetworks) == [false])
+        await tunnel.permitNews()
+        #expect(bench.block.members.values.map(\.permitsLocalNetworks) == [false], "whatever is told meanwhile")
+        await tunnel.configurationChanged()
+        #expect(bench.block.members.values.map(\.permitsLocalNetworks) == [false])
+        await tunnel.stop(session: nil)
+        await tunnel.idle()
+    }
 }

@@ -6,6 +6,7 @@ import HostNetwork
 import Journal
 import LinuxSystem
 import NetworkTypes
+import Synchronization
 import TestSupport
 import Testing
 import VarlinkCore
@@ -18,16 +19,20 @@ import VarlinkSocket
     private let bench: Bench
     private let service: VarlinkService
     private let tunnels: Tunnels
+    private let announcer: ConfigurationAnnouncer
 
     init() throws {
         bench = try Bench()
         tunnels = Tunnels(bench.services())
+        let announcer = ConfigurationAnnouncer(tunnels: tunnels, hub: bench.hub)
+        self.announcer = announcer
         service = try DaemonService.make(
             store: bench.store,
             keychain: bench.keychain,
             catalogue: bench.catalogue,
             tunnels: tunnels,
             hub: bench.hub,
+            settled: { await announcer.settled() },
             permission: Permission(allowsAllUsers: false),
             incidents: Self.incidents,
             network: NetworkObserver(bus: nil) { NetworkSnapshot() },
@@ -43,6 +48,22 @@ import VarlinkSocket
 
     @Test func `every method that the interface files declare is answered, and no other`() {
         #expect(service.description.disagreements(with: service.methods).isEmpty)
+    }
+
+    @Test func `the answer to a save comes when the block stands, or says that it doesn't`() async throws {
+        await bench.store.onChange { [announcer] in announcer.announce($0) }
+        bench.block.state.withLock { $0.pause = .milliseconds(100) }
+        let client = try await connect()
+        var configuration = provider(["keyReference": "new:key"])
+        configuration.includeAllNetworks = true
+        configuration.persistentBlock = true
+        let reply = try await save(client, configuration)
+        #expect(Set(bench.block.members.keys) == [reply.identifier])
+        #expect(reply.warnings == ["It is exclusive, as everything with includeAllNetworks is."])
+        bench.block.state.withLock { $0.isBroken = true }
+        configuration.name = "work"
+        let other = try await save(client, configuration)
+        #expect(other.warnings.last?.hasPrefix("Traffic is NOT blocked") == true)
     }
 
     @Test func `a configuration goes from Save to Load, LoadAll, Start, Status and Remove`() async throws {

@@ -1,5 +1,7 @@
 import ControlAPI
+import EventLoop
 import HostNetwork
+import NetworkTypes
 import Synchronization
 
 @testable import ControlDaemon
@@ -11,6 +13,8 @@ final class FakeBlock: TunnelBlock {
         /// Every member that was set, and nil for one that was let go, in order.
         var changes: [BlockMember?] = []
         var isBroken = false
+        /// How long a change takes.
+        var pause = Interval.zero
     }
 
     let state = Mutex(State())
@@ -31,6 +35,8 @@ final class FakeBlock: TunnelBlock {
     }
 
     func set(_ identifier: String, to member: BlockMember) async throws(ControlError) {
+        let pause = state.withLock { $0.pause }
+        if pause > .zero { try? await Pause.sleep(for: pause) }
         let isBroken = state.withLock { state in
             if !state.isBroken {
                 state.members[identifier] = member

@@ -27,6 +27,9 @@ final class ConfigurationAnnouncer: Sendable {
         }
     }
 
+    /// Returns once the block is what all changes that were announced so far ask for.
+    func settled() async { await last.withLock { $0 }?.value }
+
     private func follow(_ change: ConfigurationStore.Change, _ configuration: Configuration) async {
         let step = await tunnels.blocks.step(after: change)
         if change.current == nil {
@@ -39,6 +42,7 @@ final class ConfigurationAnnouncer: Sendable {
         if change.previous?.enabled == true, !configuration.enabled {
             await tunnel.stop(session: nil, reason: "The configuration was disabled.")
         } else {
+            await tunnel.tighten(change.current ?? configuration)
             // It may take long, and has an order of its own.
             Task { await tunnel.configurationChanged() }
         }

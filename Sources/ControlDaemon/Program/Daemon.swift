@@ -76,6 +76,7 @@ package final class Daemon: Sendable {
         )
         let tunnels = Tunnels(services)
         let gate = StartGate()
+        let announcer = ConfigurationAnnouncer(tunnels: tunnels, hub: hub)
         let observer = try observe(network, bus)
         let service = try DaemonService.make(
             store: store,
@@ -83,6 +84,7 @@ package final class Daemon: Sendable {
             catalogue: catalogue,
             tunnels: tunnels,
             hub: hub,
+            settled: { await announcer.settled() },
             permission: Permission(
                 allowsAllUsers: settings.allowsAllUsers,
                 authority: Polkit(bus: bus, log: log).authority
@@ -100,7 +102,6 @@ package final class Daemon: Sendable {
         let listener = try listen(directories)
         // Before anything else looks at the network: what a dead session left would mislead it.
         try await resume(tunnels, gate, server, listener)
-        let announcer = ConfigurationAnnouncer(tunnels: tunnels, hub: hub)
         await store.onChange { announcer.announce($0) }
         await store.settleExclusives()
         let edits = ExternalEdits(

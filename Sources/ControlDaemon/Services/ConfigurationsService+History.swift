@@ -44,7 +44,7 @@ extension ConfigurationsService {
         return ConfigurationsCalls.SaveReply(
             identifier: identifier,
             generation: saved.generation,
-            warnings: warnings + ConfigurationNotes.onSave(saved)
+            warnings: warnings + ConfigurationNotes.onSave(saved) + (await blocked(for: saved))
         )
     }
 

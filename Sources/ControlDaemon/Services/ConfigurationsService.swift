@@ -11,6 +11,8 @@ struct ConfigurationsService: Sendable {
     let catalogue: ProviderCatalogue
     let tunnels: Tunnels
     let hub: EventHub
+    /// Returns once the block follows every change of the store so far.
+    let settled: @Sendable () async -> Void
     let permission: Permission
     let log: Logger
 
@@ -83,6 +85,7 @@ struct ConfigurationsService: Sendable {
         let saved = try await store.save(draft)
         warnings += ConfigurationNotes.onSave(saved, previous: previous)
         warnings += await exclusiveness(of: saved, asked: configuration.exclusive, among: exclusives)
+        warnings += await blocked(for: saved)
         if saved.generation != previous?.generation {
             log.info(
                 "Saved generation \(saved.generation) of \(saved.name) for user \(caller.user).",
@@ -94,6 +97,15 @@ struct ConfigurationsService: Sendable {
             generation: saved.generation,
             warnings: warnings
         )
+    }
+
+    /// Returns once the block is what a configuration that was saved asks for.
+    ///
+    /// - Returns: that it isn't, where it can't be.
+    func blocked(for saved: Configuration) async -> [String] {
+        await settled()
+        guard tunnels.blocks.lacks(saved) else { return [] }
+        return ["Traffic is NOT blocked, though persistentBlock asks for it; the log of tunneld says why."]
     }
 
     /// What a save did beyond what it was asked for.

@@ -7,12 +7,14 @@ import VarlinkSocket
 
 /// The Varlink service of tunneld: its interfaces, and who answers each method.
 enum DaemonService {
+    /// - Parameter settled: returns once the block follows every change of the store so far.
     static func make(
         store: ConfigurationStore,
         keychain: Keychain,
         catalogue: ProviderCatalogue,
         tunnels: Tunnels,
         hub: EventHub,
+        settled: @escaping @Sendable () async -> Void = {},
         permission: Permission,
         incidents: Incidents,
         network: NetworkObserver,
@@ -37,6 +39,7 @@ enum DaemonService {
             catalogue: catalogue,
             tunnels: tunnels,
             hub: hub,
+            settled: settled,
             permission: permission,
             log: log
         ).register(&service)

@@ -47,6 +47,8 @@ struct LiveSession: Sendable {
     var isMemoryLossTold = false
     /// What the block was told last to let pass.
     var permitted: BlockMember?
+    /// What the configuration that is stored, and not in force yet, has blocked.
+    var stricter: BlockMember?
     /// Endpoints that were found by look-ups.
     var lookedUp: Set<String> = []
     /// Requests of the provider's that are being answered.

@@ -11,12 +11,13 @@ extension Tunnel {
     func permitWhatIsKnown() async throws(ControlError) {
         guard let live else { throw Self.sessionEnded }
         let told = live.state?.peers.compactMap(\.endpoint) ?? []
-        let member = BlockPolicy.member(
+        var member = BlockPolicy.member(
             live.record.configuration,
             interface: live.record.interface,
             port: live.record.listenPort,
             known: (live.record.settings?.endpoints ?? []) + told + live.lookedUp
         )
+        if let stricter = live.stricter { member.tighten(to: stricter) }
         guard member != live.permitted else { return }
         self.live?.permitted = member
         do throws(ControlError) {
@@ -25,6 +26,20 @@ extension Tunnel {
             if self.live?.session == live.session { self.live?.permitted = nil }
             throw error
         }
+    }
+
+    /// Has the block follow a change at once in what doesn't pass any more; what passes anew comes with the rest of it.
+    func tighten(_ configuration: Configuration) async {
+        guard live != nil else { return }
+        live?.stricter = BlockPolicy.bare(configuration)
+        await permitNews()
+    }
+
+    /// Lets pass what a configuration does whose turn has come, whether or not it could be put in force.
+    func loosen(to configuration: Configuration) async {
+        // A newer one may have come meanwhile, whose turn is next.
+        if live?.stricter == BlockPolicy.bare(configuration) { live?.stricter = nil }
+        await permitNews()
     }
 
     /// The same where a failure leaves the tunnel as it is: what was permitted before still is.

@@ -88,7 +88,7 @@ extension Tunnel {
 
     private func applyUpdate(_ configuration: Configuration) async {
         guard let session = live?.session, let running = live?.record.configuration, running != configuration else {
-            return
+            return await loosen(to: configuration)
         }
         let policy = RoutingPolicy(configuration)
         if running.provider == configuration.provider, live?.policy == policy || live?.record.applied == nil {
@@ -119,7 +119,7 @@ extension Tunnel {
             }
         }
         // The block may be wanted now, or not any more.
-        await permitNews()
+        await loosen(to: configuration)
         do { try saveRecord() } catch { log.warning("The session's journal can't be written, going on: \(error)") }
     }
 
