@@ -216,12 +216,13 @@ int shim_socket_name(int socket, struct shim_endpoint *endpoint) {
     return 0;
 }
 
-static int enable(int socket, int level, int option) {
-    const int on = 1;
-    return result(setsockopt(socket, level, option, &on, sizeof on));
+static int set(int socket, int level, int option, int value) {
+    return result(setsockopt(socket, level, option, &value, sizeof value));
 }
 
-int shim_udp_enable_trains(int socket) { return enable(socket, IPPROTO_UDP, UDP_GRO); }
+static int enable(int socket, int level, int option) { return set(socket, level, option, 1); }
+
+int shim_udp_enable_trains(int socket, bool enabled) { return set(socket, IPPROTO_UDP, UDP_GRO, enabled); }
 
 int shim_udp_enable_ecn(int socket, bool ipv6) {
     return ipv6 ? enable(socket, IPPROTO_IPV6, IPV6_RECVTCLASS) : enable(socket, IPPROTO_IP, IP_RECVTOS);

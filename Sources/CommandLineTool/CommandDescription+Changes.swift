@@ -56,8 +56,8 @@ extension CommandDescription {
                 "JSON: onDemand.rules='[{\"action\":\"connect\",\"interfaceTypeMatch\":\"wiFi\"}]'; the rules are tried in "
                     + "this order.",
                 "The provider's own keys begin with provider.configuration; of WireGuard: addresses, "
-                    + "excludedRoutes, dns.servers, dns.searchDomains, dns.routeOnlyDomains, dns.dnsOverTLS, dns.dnssec, "
-                    + "mtu, listenPort, table, peers[0].endpoint, "
+                    + "excludedRoutes, disabledOffloads, dns.servers, dns.searchDomains, dns.routeOnlyDomains, "
+                    + "dns.dnsOverTLS, dns.dnssec, mtu, listenPort, table, peers[0].endpoint, "
                     + "peers[0].allowedIPs, peers[0].persistentKeepalive. Lists have commas, or are JSON.",
             ]
         )

@@ -21,6 +21,7 @@ enum ConfigurationShape {
 
     private static let wireGuard = ValueShape.object([
         "privateKeyReference": .text, "addresses": .texts, "excludedRoutes": .texts,
+        "disabledOffloads": .texts,
         "dns": .object([
             "servers": .texts, "searchDomains": .texts, "routeOnlyDomains": .texts, "dnsOverTLS": .optionalText,
             "dnssec": .optionalText,

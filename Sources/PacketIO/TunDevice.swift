@@ -36,7 +36,7 @@ package final class TunDevice {
     package let name: String
     /// Bytes before each packet: those of `VirtioHeader`, or 0.
     package let headerLength: Int
-    package let offloads: Offloads
+    package private(set) var offloads: Offloads
     private let calls: TunCalls
 
     /// Attaches to the interface `name`, which exists and belongs to this user.
@@ -73,7 +73,7 @@ package final class TunDevice {
             descriptor: descriptor,
             name: String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self),
             headerLength: hasHeader ? VirtioHeader.size : 0,
-            offloads: hasHeader ? negotiate(raw) : [],
+            offloads: hasHeader ? setOffloads(raw, [.checksum, .tcp, .udp]) : [],
             calls: .kernel
         )
     }
@@ -91,6 +91,11 @@ package final class TunDevice {
         self.headerLength = headerLength
         self.offloads = offloads
         self.calls = calls
+    }
+
+    /// Has the kernel leave us this much of its work from now on, as far as it can.
+    package func negotiate(_ wanted: Offloads) {
+        if headerLength > 0 { offloads = setOffloads(descriptor.raw, wanted) }
     }
 
     /// Reads one packet, with its header, into at least `longestRead` bytes (what doesn't fit would be lost).
@@ -116,13 +121,13 @@ package final class TunDevice {
     }
 }
 
-/// Sets the most offloads that the kernel takes.
+/// Sets the most of the offloads wanted that the kernel takes.
 ///
 /// UDP's are tried with TCP's first (an older kernel refuses all then); none at all is fine too: the packets just come
 /// whole.
-private func negotiate(_ descriptor: Int32) -> TunDevice.Offloads {
-    for offloads: TunDevice.Offloads in [[.checksum, .tcp, .udp], [.checksum, .tcp]]
-    where shim_tun_set_offload(descriptor, offloads.rawValue) == 0 {
+private func setOffloads(_ descriptor: Int32, _ wanted: TunDevice.Offloads) -> TunDevice.Offloads {
+    for offloads in [wanted, wanted.subtracting(.udp)]
+    where !offloads.isEmpty && shim_tun_set_offload(descriptor, offloads.rawValue) == 0 {
         return offloads
     }
     _ = shim_tun_set_offload(descriptor, 0)

@@ -20,6 +20,10 @@ package final class TunWriter {
     package private(set) var counters = Counters()
     /// The kernel refused a merged packet, so merging is off for good.
     package private(set) var gaveUpMerging = false
+    /// Whether packets may be merged.
+    package var mayMerge = true {
+        didSet { coalescer.isMerging = mayMerge && !gaveUpMerging && device.headerLength > 0 }
+    }
     private let coalescer: Coalescer
 
     package init(_ device: TunDevice) {

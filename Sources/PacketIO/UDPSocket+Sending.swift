@@ -65,16 +65,16 @@ extension UDPSocket {
             return .tooLong
         case EIO where isGroup, EINVAL where isGroup:
             // The route's device can't compute checksums, or the kernel knows the option but not for this (C066).
-            abilities.remove(.groups)
+            found.remove(.groups)
             return .ungroup
         case ENOSYS where abilities.contains(.sendBatches):
-            abilities.remove(.sendBatches)
+            found.remove(.sendBatches)
             return .again
         case EPERM where abilities.contains(.sendBatches):
             // A filter on system calls or one on packets: the latter refuses a single call as well (C067).
             let result = unsafe withUnsafePointer(to: group) { unsafe calls.sendOne(descriptor.raw, $0) }
             guard result > 0 else { return .drop }
-            abilities.remove(.sendBatches)
+            found.remove(.sendBatches)
             return .sent
         case ENOSYS, EPERM:
             return .drop
@@ -131,7 +131,7 @@ extension UDPSocket {
             return unsafe sendTooLong(group)
         }
         if isGroup && result > 0 {
-            if code == EINVAL { abilities.remove(.groups) } else { tooLong = unsafe TooLong(group, passesSingly: true) }
+            if code == EINVAL { found.remove(.groups) } else { tooLong = unsafe TooLong(group, passesSingly: true) }
         }
         if isGroup || result <= 0 { unsafe sendSingly(group, from: result > 0 ? first.length : 0) }
     }

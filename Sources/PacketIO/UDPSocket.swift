@@ -20,6 +20,7 @@ package final class UDPSocket {
         /// sendmmsg(2) and recvmmsg(2).
         package static let sendBatches = Abilities(rawValue: 4)
         package static let receiveBatches = Abilities(rawValue: 8)
+        package static let all: Abilities = [.groups, .trains, .sendBatches, .receiveBatches]
     }
 
     /// What was said about datagrams to a destination, by the network (ICMP, so maybe forged) or by this machine.
@@ -54,7 +55,11 @@ package final class UDPSocket {
     package let descriptor: SharedDescriptor
     package let isIPv6: Bool
     package let port: UInt16
-    package internal(set) var abilities: Abilities
+    /// What the kernel has, as far as it is allowed.
+    package var abilities: Abilities { found.intersection(allowed) }
+    /// What the kernel has.
+    var found: Abilities
+    private var allowed: Abilities = .all
     package internal(set) var counters = Counters()
     let calls: UDPCalls
     /// The latest group or datagram that was too long for its path, so that the next isn't tried in vain.
@@ -99,9 +104,9 @@ package final class UDPSocket {
         isIPv6 = local.address.isIPv6
         port = local.port
         singles = SingleGroups()
-        abilities = [.sendBatches, .receiveBatches]
-        if shim_udp_probe_groups(raw) == 0 { abilities.insert(.groups) }
-        if shim_udp_enable_trains(raw) == 0 { abilities.insert(.trains) }
+        found = [.sendBatches, .receiveBatches]
+        if shim_udp_probe_groups(raw) == 0 { found.insert(.groups) }
+        if shim_udp_enable_trains(raw, true) == 0 { found.insert(.trains) }
         // Without these two there are no congestion marks and no word of closed ports: nothing to stop for.
         _ = shim_udp_enable_ecn(raw, isIPv6)
         _ = shim_udp_enable_errors(raw, isIPv6)
@@ -112,6 +117,16 @@ package final class UDPSocket {
     ///
     /// Where not, they are dropped and counted. A kernel that doesn't refuse them (ip(7), `IP_MTU_DISCOVER`) cuts them.
     package func setFragmentation(allowed: Bool) { mayFragment = allowed }
+
+    /// Does with these abilities from now on, as far as the kernel has them.
+    ///
+    /// Trains that wait in the socket when they are switched off are lost: nothing would tell where their datagrams end.
+    package func allow(_ allowed: Abilities) {
+        if found.contains(.trains), allowed.contains(.trains) != self.allowed.contains(.trains) {
+            _ = shim_udp_enable_trains(descriptor.raw, allowed.contains(.trains))
+        }
+        self.allowed = allowed
+    }
 
     /// Receives what is there, without waiting.
     ///
@@ -130,7 +145,7 @@ package final class UDPSocket {
             if result == -EAGAIN { return 0 }
             if result == -ENOSYS || result == -EPERM {
                 guard abilities.contains(.receiveBatches) else { return 0 }
-                abilities.remove(.receiveBatches)
+                found.remove(.receiveBatches)
             }
             attempts += 1
         }

@@ -70,6 +70,10 @@ package enum ConfigurationWriter {
         secret(configuration.privateKeyReference, .privateKey, &output)
         put(.listenPort, configuration.listenPort, to: &output)
         put(.address, list: configuration.addresses.map(\.description), to: &output)
+        if !configuration.disabledOffloads.isEmpty {
+            let names = configuration.disabledOffloads.map(\.rawValue).sorted().joined(separator: ", ")
+            output += "# disabledOffloads is left out, for a file has no key for it: \(names)\n".utf8
+        }
         if !configuration.excludedRoutes.isEmpty {
             let prefixes = configuration.excludedRoutes.map(\.description).joined(separator: ", ")
             output += "# excludedRoutes is left out, for a file has no key for it: \(prefixes)\n".utf8

@@ -54,6 +54,20 @@ extension WireGuardConfiguration {
         if let dns = members[Member.dns] { configuration.dns = DNS(dns, with: &reader) }
         let mtuRange = Int64(NumberText.mtuRange.lowerBound)...Int64(NumberText.mtuRange.upperBound)
         configuration.mtu = reader.integer(members[Member.mtu], at: Member.mtu, in: mtuRange).map(Int.init(_:))
+        let offloads = Offload.allCases.map(\.rawValue).joined(separator: ", ")
+        configuration.disabledOffloads = Set(
+            reader.texts(
+                members[Member.disabledOffloads],
+                at: Member.disabledOffloads,
+                items: "names of offloads",
+                .init("some of \(offloads)")
+            ) { (text) throws(ValueProblem) in
+                guard let offload = Offload(rawValue: String(decoding: text, as: UTF8.self)) else {
+                    throw ValueProblem("is none of \(offloads)")
+                }
+                return offload
+            }
+        )
         configuration.listenPort = reader.integer(members[Member.listenPort], at: Member.listenPort, in: 0...65535)
             .map(UInt16.init(truncatingIfNeeded:))
         configuration.table = table(members[Member.table], with: &reader)

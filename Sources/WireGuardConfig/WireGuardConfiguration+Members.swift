@@ -9,6 +9,7 @@ extension WireGuardConfiguration {
         static let excludedRoutes = "excludedRoutes"
         static let dns = "dns"
         static let mtu = "mtu"
+        static let disabledOffloads = "disabledOffloads"
         static let listenPort = "listenPort"
         static let table = "table"
         static let firewallMark = "firewallMark"
@@ -16,9 +17,8 @@ extension WireGuardConfiguration {
         static let hooks = "hooks"
         static let peers = "peers"
         static let all = [
-            privateKeyReference, addresses, excludedRoutes, dns, mtu, listenPort, table, firewallMark, saveConfig,
-            hooks,
-            peers,
+            privateKeyReference, addresses, excludedRoutes, dns, mtu, disabledOffloads, listenPort, table,
+            firewallMark, saveConfig, hooks, peers,
         ]
     }
 
@@ -58,6 +58,9 @@ extension WireGuardConfiguration {
         }
         if !dns.isEmpty { members[Member.dns] = dns.json }
         members[Member.mtu] = mtu.map { .integer(Int64($0)) }
+        if !disabledOffloads.isEmpty {
+            members[Member.disabledOffloads] = .array(disabledOffloads.map(\.rawValue).sorted().map(JSONValue.string))
+        }
         members[Member.listenPort] = listenPort.map { .integer(Int64($0)) }
         members[Member.table] = table.map { table in
             if case .number(let number) = table { return .integer(Int64(number)) }

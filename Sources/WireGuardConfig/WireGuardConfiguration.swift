@@ -14,6 +14,8 @@ package struct WireGuardConfiguration: Equatable, Sendable {
     package var dns: DNS
     /// Bytes, 576 (with an IPv6 address 1280) to 65535; nil to have it computed.
     package var mtu: Int?
+    /// What the packet loop does without; a file has no key for it.
+    package var disabledOffloads: Set<Offload>
     /// nil and 0 leave the choice to the system.
     package var listenPort: UInt16?
     /// nil means `auto`.
@@ -35,6 +37,7 @@ package struct WireGuardConfiguration: Equatable, Sendable {
         excludedRoutes: [IPPrefix] = [],
         dns: DNS = DNS(),
         mtu: Int? = nil,
+        disabledOffloads: Set<Offload> = [],
         listenPort: UInt16? = nil,
         table: RoutingTable? = nil,
         firewallMark: UInt32? = nil,
@@ -47,6 +50,7 @@ package struct WireGuardConfiguration: Equatable, Sendable {
         self.excludedRoutes = excludedRoutes
         self.dns = dns
         self.mtu = mtu
+        self.disabledOffloads = disabledOffloads
         self.listenPort = listenPort
         self.table = table
         self.firewallMark = firewallMark

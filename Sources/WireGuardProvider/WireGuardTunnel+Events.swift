@@ -50,18 +50,23 @@ extension WireGuardTunnel {
             case .pathError(_, EMSGSIZE): lookAtPath(tunnel)
             case .blackHole(let endpoint, let passing, let failing):
                 found(blackHoleAt: endpoint.address, passing: passing, failing: failing, tunnel)
-            case .abilitiesChanged(let abilities): tellMissing(abilities.missing, tunnel)
+            case .abilitiesChanged(let abilities): tell(abilities, tunnel)
             default: break
             }
         }
         tunnel.driver.take(notices)
     }
 
-    /// Says once of each offload that the tunnel does without it.
-    private func tellMissing(_ missing: [String], _ tunnel: RunningTunnel) {
+    /// Says once of each offload that the tunnel does without it, and in its state as long as it is so.
+    private func tell(_ abilities: LoopAbilities, _ tunnel: RunningTunnel) {
+        let missing = abilities.missing
         let news = missing.filter { !tunnel.missingOffloads.contains($0) }
         tunnel.missingOffloads.formUnion(news)
         if !news.isEmpty { logger.info("Going on without \(news.joined(separator: ", ")), with less throughput.") }
+        tunnel.notes["offloads"] =
+            missing.isEmpty ? nil : "With less throughput, for this kernel refuses \(missing.joined(separator: ", "))."
+        tunnel.notes["disabledOffloads"] = abilities.disabledNote
+        link.send(.stateChanged)
     }
 
     // MARK: The socket of wg

@@ -29,7 +29,10 @@ extension WireGuardTunnel {
         let descriptor = device.descriptor
         do {
             let loop = try makeLoop(device, sockets, mtu: plan.configuration.mtu ?? 1420)
-            loop.post(.setFragmentation(allowed: plan.configuration.mtu != nil))
+            loop.post(
+                .setFragmentation(allowed: plan.configuration.mtu != nil),
+                .setDisabledOffloads(plan.configuration.disabledOffloads)
+            )
             let outside = TunnelOutside(
                 loop: loop,
                 link: link,

@@ -26,7 +26,10 @@ extension WireGuardTunnel {
             throw startFailure("The configuration can't be applied.", reason: "\(error)")
         }
         tunnel.plan = plan
-        tunnel.loop.post(.setFragmentation(allowed: plan.configuration.mtu != nil))
+        tunnel.loop.post(
+            .setFragmentation(allowed: plan.configuration.mtu != nil),
+            .setDisabledOffloads(plan.configuration.disabledOffloads)
+        )
         keepChanges(of: tunnel)
         if let sockets {
             tunnel.use(sockets)

@@ -47,6 +47,21 @@ import TestSupport
         }
     }
 
+    @Test func `offloads are given up and taken again while the device runs`() throws {
+        try inNamespace {
+            let device = try attachedDevice()
+            let all = device.offloads
+            device.negotiate([])
+            #expect(device.offloads == [])
+            #expect(try TunDevice(adopting: SharedDescriptor(device.descriptor.duplicate())).offloads == all)
+            device.negotiate([])
+            device.negotiate([.checksum, .tcp])
+            #expect(device.offloads == [.checksum, .tcp])
+            device.negotiate([.checksum, .tcp, .udp])
+            #expect(device.offloads == all)
+        }
+    }
+
     @Test func `a descriptor that is no TUN device is refused`() throws {
         let error = #expect(throws: SystemError.self) {
             _ = try TunDevice(adopting: SharedDescriptor(OwnedDescriptor(adopting: dup(0))))

@@ -44,6 +44,37 @@ import TestSupport
         #expect(unsafe train.segment == 500 && train.length == 4520 && !train.truncated)
     }
 
+    @Test func `what isn't allowed isn't done, until it is again`() throws {
+        let (from, to) = (try makeSocket(), try makeSocket())
+        let messages = (0..<20).map { [UInt8](repeating: $0, count: 500) }
+        let ring = ReceiveRing()
+        func trains() -> [UInt32] {
+            send(messages, to: to.endpoint, over: from, nil)
+            var lengths: [UInt32] = []
+            while true {
+                let count = to.receive(into: ring)
+                guard count > 0 else { return lengths }
+                for index in 0..<count { lengths.append(unsafe ring[index].length) }
+            }
+        }
+        #expect(trains() == [10000])
+        to.allow(.all.subtracting(.trains))
+        #expect(trains() == [UInt32](repeating: 500, count: 20))
+        #expect(to.abilities == .all.subtracting(.trains))
+        to.allow(.all)
+        from.allow(.all.subtracting([.groups, .sendBatches]))
+        #expect(trains() == [UInt32](repeating: 500, count: 20))
+        #expect(from.counters.unsent == 0)
+        to.allow(.all.subtracting(.receiveBatches))
+        #expect(to.receive(into: ring) == 0)
+        send(messages, to: to.endpoint, over: from, nil)
+        #expect(to.receive(into: ring) == 1)
+        while to.receive(into: ring) > 0 {}
+        to.allow(.all)
+        from.allow(.all)
+        #expect(trains() == [10000])
+    }
+
     @Test func `a datagram without a socket of its family is counted`() throws {
         let (from, to) = (try makeSocket(), try makeSocket())
         #expect(send([[1]], to: to.endpoint, over: nil, from) == 1)

@@ -61,7 +61,10 @@ import WireGuardConfig
     }
 
     private static let members =
-        "privateKeyReference, addresses, excludedRoutes, dns, mtu, listenPort, table, firewallMark, saveConfig, hooks, peers"
+        "privateKeyReference, addresses, excludedRoutes, dns, mtu, disabledOffloads, listenPort, table, firewallMark, "
+        + "saveConfig, hooks, peers"
+    private static let offloads =
+        "tun-segmentation, tun-coalescing, udp-segmentation, udp-coalescing, batches, intel-ipsec-mb"
     private static let prefix = "expected an address with a prefix length, such as 10.0.0.0/24."
 
     private static let faults: [(JSONValue, String)] = [
@@ -95,6 +98,14 @@ import WireGuardConfig
         (
             with("excludedRoutes", "10.0.0.0/8"),
             "excludedRoutes is a string; expected an array of addresses with prefix lengths."
+        ),
+        (
+            with("disabledOffloads", "gro"),
+            "disabledOffloads is a string; expected an array of names of offloads."
+        ),
+        (
+            with("disabledOffloads", ["batches", "gro"]),
+            "disabledOffloads[1] is none of \(offloads); expected some of \(offloads)."
         ),
         (
             with("dns", ["10.0.0.1"]),

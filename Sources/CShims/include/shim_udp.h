@@ -77,7 +77,7 @@ int shim_socket_error(int socket);
 int shim_socket_name(int socket, struct shim_endpoint *_Nonnull endpoint);
 
 /// UDP_GRO: lets a reception hand over trains. 0 or -errno.
-int shim_udp_enable_trains(int socket);
+int shim_udp_enable_trains(int socket, bool enabled);
 
 /// Asks for the ECN bits of each train. 0 or -errno.
 int shim_udp_enable_ecn(int socket, bool ipv6);

@@ -1,4 +1,5 @@
 package import PacketIO
+package import WireGuardConfig
 
 /// Which of the kernel's offloads the packet loop works with.
 package struct LoopAbilities: Sendable, Equatable {
@@ -11,4 +12,6 @@ package struct LoopAbilities: Sendable, Equatable {
     package internal(set) var v6: UDPSocket.Abilities?
     /// The library that encrypts (`CipherEngine.name`).
     package internal(set) var cipher = ""
+    /// What was switched off by hand.
+    package internal(set) var disabled: Set<Offload> = []
 }

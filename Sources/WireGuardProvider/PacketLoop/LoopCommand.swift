@@ -1,5 +1,6 @@
 package import LinuxSystem
 package import NetworkTypes
+package import WireGuardConfig
 package import WireGuardCore
 
 /// What the owner of handshakes and peers tells the packet loop.
@@ -34,6 +35,8 @@ package enum LoopCommand: Sendable {
     /// Whether outer packets that are too long for the path leave in fragments; else they are dropped. Either way the path is
     /// told of by `LoopNotice.pathError` with EMSGSIZE, and senders of what may not be divided are told what fits.
     case setFragmentation(allowed: Bool)
+    /// Does without these offloads from now on, and with all others that there are.
+    case setDisabledOffloads(Set<Offload>)
     /// Forgets what was said of the paths to the peers: the network has changed.
     case forgetPaths
     /// Has the paths to an address, or all, tried again with packets that they were found to swallow.

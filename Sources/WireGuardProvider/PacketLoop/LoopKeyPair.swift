@@ -7,8 +7,8 @@ import WireGuardCore
 /// Sending and receiving state are apart, so that each may get a queue of its own one day.
 final class LoopKeyPair {
     let keys: SessionKeys
-    let sealer: TransportCipher
-    let opener: TransportCipher
+    private(set) var sealer: TransportCipher
+    private(set) var opener: TransportCipher
     var counter = SendCounter()
     var window = ReplayWindow()
     /// The peer owns its sessions, so it lives at least as long.
@@ -17,6 +17,13 @@ final class LoopKeyPair {
     init(_ keys: SessionKeys, of peer: LoopPeer, with engines: LoopCiphers) {
         self.keys = keys
         unsafe self.peer = peer
+        let (sendKey, receiveKey) = (keys.sendKey, keys.receiveKey)
+        sealer = TransportCipher(key: sendKey.bytes, direction: .seal, with: engines.sealing)
+        opener = TransportCipher(key: receiveKey.bytes, direction: .open, with: engines.opening)
+    }
+
+    /// Goes on with other engines.
+    func use(_ engines: LoopCiphers) {
         let (sendKey, receiveKey) = (keys.sendKey, keys.receiveKey)
         sealer = TransportCipher(key: sendKey.bytes, direction: .seal, with: engines.sealing)
         opener = TransportCipher(key: receiveKey.bytes, direction: .open, with: engines.opening)

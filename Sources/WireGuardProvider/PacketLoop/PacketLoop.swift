@@ -49,7 +49,7 @@ package actor PacketLoop {
             v4: v4,
             v6: v6,
             mtu: mtu,
-            ciphers: LoopCiphers(allowing: ciphers),
+            ciphers: ciphers,
             notices: NoticeBox(queue: noticeQueue, handler: handler),
             state: state
         )

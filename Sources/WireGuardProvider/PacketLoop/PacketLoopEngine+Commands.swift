@@ -40,6 +40,8 @@ extension PacketLoopEngine {
             mayFragment = isAllowed
             v4?.setFragmentation(allowed: isAllowed)
             v6?.setFragmentation(allowed: isAllowed)
+        case .setDisabledOffloads(let offloads):
+            disable(offloads)
         case .forgetPaths:
             forgetPaths()
         case .forgetBlackHoles(let address):
@@ -98,6 +100,7 @@ extension PacketLoopEngine {
         do {
             let socket = try UDPSocket(adopting: descriptor)
             socket.setFragmentation(allowed: mayFragment)
+            socket.allow(allowedAbilities)
             try epoll.add(descriptor.raw, for: .readable, token: token)
             return socket
         } catch {

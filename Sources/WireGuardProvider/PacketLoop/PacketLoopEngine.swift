@@ -3,6 +3,7 @@ import LinuxSystem
 import NetworkTypes
 import PacketIO
 import TunnelCrypto
+import WireGuardConfig
 import WireGuardCore
 
 /// All that the packet loop works on; belongs to its queue.
@@ -12,7 +13,10 @@ import WireGuardCore
     let device: TunDevice
     let writer: TunWriter
     let refusals: Refusals
-    let ciphers: LoopCiphers
+    var ciphers: LoopCiphers
+    private let libraries: Set<CipherEngine.Library>
+    /// Those switched off by hand.
+    private(set) var disabledOffloads: Set<Offload> = []
     var v4: UDPSocket?
     var v6: UDPSocket?
     var mtu: Int
@@ -45,12 +49,13 @@ import WireGuardCore
         v4: UDPSocket?,
         v6: UDPSocket?,
         mtu: Int,
-        ciphers: LoopCiphers,
+        ciphers libraries: Set<CipherEngine.Library>,
         notices: NoticeBox,
         state: LoopState
     ) {
         self.device = device
-        self.ciphers = ciphers
+        self.libraries = libraries
+        ciphers = LoopCiphers(allowing: libraries)
         self.v4 = v4
         self.v6 = v6
         self.mtu = mtu
@@ -127,13 +132,42 @@ import WireGuardCore
         }
     }
 
+    /// Does without these offloads, and with all others that there are.
+    func disable(_ offloads: Set<Offload>) {
+        guard offloads != disabledOffloads else { return }
+        let changed = offloads.symmetricDifference(disabledOffloads)
+        disabledOffloads = offloads
+        if changed.contains(.tunSegmentation) {
+            device.negotiate(offloads.contains(.tunSegmentation) ? [] : [.checksum, .tcp, .udp])
+        }
+        writer.mayMerge = !offloads.contains(.tunCoalescing)
+        v4?.allow(allowedAbilities)
+        v6?.allow(allowedAbilities)
+        if changed.contains(.ipsecMB) {
+            ciphers = LoopCiphers(
+                allowing: offloads.contains(.ipsecMB) ? libraries.subtracting([.ipsecMB]) : libraries
+            )
+            for pair in sessions.values { pair.use(ciphers) }
+        }
+    }
+
+    /// What a socket may do.
+    var allowedAbilities: UDPSocket.Abilities {
+        var allowed: UDPSocket.Abilities = .all
+        if disabledOffloads.contains(.udpSegmentation) { allowed.remove(.groups) }
+        if disabledOffloads.contains(.udpCoalescing) { allowed.remove(.trains) }
+        if disabledOffloads.contains(.batches) { allowed.subtract([.sendBatches, .receiveBatches]) }
+        return allowed
+    }
+
     private var currentAbilities: LoopAbilities {
         LoopAbilities(
             device: device.offloads,
-            merging: device.headerLength > 0 && !writer.gaveUpMerging,
+            merging: device.headerLength > 0 && !writer.gaveUpMerging && writer.mayMerge,
             v4: v4?.abilities,
             v6: v6?.abilities,
-            cipher: ciphers.sealing.name
+            cipher: ciphers.sealing.name,
+            disabled: disabledOffloads
         )
     }
 

@@ -17,7 +17,7 @@ import WireGuardCore
             v4: nil,
             v6: nil,
             mtu: 1420,
-            ciphers: LoopCiphers(allowing: []),
+            ciphers: [],
             notices: NoticeBox(queue: DispatchQueue(label: "notices")) { @Sendable _ in },
             state: LoopState()
         )
