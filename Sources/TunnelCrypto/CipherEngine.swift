@@ -8,7 +8,7 @@ import Glibc
 /// it has AVX2. That library is opened when the first engine is made, where the machine has it.
 @safe package final class CipherEngine {
     /// A library that can encrypt packets.
-    package enum Library: String, Sendable, CaseIterable {
+    package enum BackEnd: String, Sendable, CaseIterable {
         case libcrypto
         case ipsecMB = "intel-ipsec-mb"
     }
@@ -18,14 +18,14 @@ import Glibc
         package let description: String
     }
 
-    package let library: Library
+    package let backEnd: BackEnd
     /// The library with what matters of it, for an operator.
     package let name: String
     /// intel-ipsec-mb's state, unless libcrypto works.
     let jobs: OpaquePointer?
 
     /// The fastest one that this machine has, or libcrypto where another isn't wanted.
-    package convenience init(allowing allowed: Set<Library> = Set(Library.allCases)) {
+    package convenience init(allowing allowed: Set<BackEnd> = Set(BackEnd.allCases)) {
         if allowed.contains(.ipsecMB), CipherEngine.ipsecMBRefusal == nil, let jobs = unsafe try? CipherEngine.open() {
             unsafe self.init(jobs)
         } else {
@@ -36,8 +36,8 @@ import Glibc
     /// One of a certain library.
     ///
     /// - Throws: why that one can't be used here.
-    package convenience init(_ library: Library) throws(Refusal) {
-        switch library {
+    package convenience init(_ backEnd: BackEnd) throws(Refusal) {
+        switch backEnd {
         case .libcrypto: unsafe self.init(nil)
         case .ipsecMB: unsafe self.init(try CipherEngine.open())
         }
@@ -46,14 +46,14 @@ import Glibc
     private init(_ jobs: OpaquePointer?) {
         unsafe self.jobs = unsafe jobs
         guard let jobs = unsafe jobs else {
-            library = .libcrypto
-            name = Library.libcrypto.rawValue
+            backEnd = .libcrypto
+            name = BackEnd.libcrypto.rawValue
             return
         }
-        library = .ipsecMB
+        backEnd = .ipsecMB
         let version = unsafe String(cString: shim_ipsec_mb_version(jobs))
         let instructions = unsafe shim_ipsec_mb_level(jobs) == SHIM_IPSEC_MB_AVX512 ? "AVX-512" : "AVX2"
-        name = "\(Library.ipsecMB.rawValue) \(version) with \(instructions)"
+        name = "\(BackEnd.ipsecMB.rawValue) \(version) with \(instructions)"
     }
 
     deinit { if let jobs = unsafe jobs { unsafe shim_ipsec_mb_close(jobs) } }
@@ -113,15 +113,16 @@ import Glibc
     }
 }
 
+/// For trying a cipher out on arrays.
 extension TransportCipher {
-    fileprivate func seal(_ packet: inout [UInt8], _ length: Int, _ counter: UInt64) -> Bool {
+    func seal(_ packet: inout [UInt8], _ length: Int, _ counter: UInt64) -> Bool {
         unsafe packet.withUnsafeMutableBytes { bytes in
             guard let base = bytes.baseAddress else { return false }
             return unsafe seal(inPlace: base, plaintextLength: length, counter: counter)
         }
     }
 
-    fileprivate func open(_ packet: inout [UInt8], _ counter: UInt64) -> Bool {
+    func open(_ packet: inout [UInt8], _ counter: UInt64) -> Bool {
         unsafe packet.withUnsafeMutableBytes { bytes in
             guard let base = bytes.baseAddress else { return false }
             return unsafe open(inPlace: base, ciphertextLength: bytes.count, counter: counter)

@@ -273,14 +273,7 @@ import Testing
         #expect(!bench.providerProcesses.isEmpty && !bench.network.devices.isEmpty)
         let path = "\(bench.directories.configurations)/\(configuration.identifier).json"
         try AtomicFile.remove(path)
-        let contents = try StoreContents.load(bench.directories, bench.keychain)
-        let store = ConfigurationStore(
-            bench.directories,
-            keychain: bench.keychain,
-            contents: contents,
-            incidents: bench.incidents
-        )
-        let tunnels = Tunnels(bench.services(epoch: 2, store: store))
+        let tunnels = Tunnels(bench.services(epoch: 2, store: try storeAnew(bench)))
         try await tunnels.resumeAll()
         #expect(await tunnels.existing(configuration.identifier) == nil)
         #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
@@ -297,13 +290,7 @@ import Testing
         _ = try await abandonedSession(configuration, bench)
         try AtomicFile.remove("\(bench.directories.configurations)/\(configuration.identifier).json")
         if isWiped { try FolderRemoval.remove(bench.directories.history) }
-        let store = ConfigurationStore(
-            bench.directories,
-            keychain: bench.keychain,
-            contents: try StoreContents.load(bench.directories, bench.keychain),
-            incidents: bench.incidents
-        )
-        try await Tunnels(bench.services(epoch: 2, store: store)).resumeAll()
+        try await Tunnels(bench.services(epoch: 2, store: try storeAnew(bench))).resumeAll()
         #expect(bench.leftovers.isEmpty && bench.providerProcesses.isEmpty)
         #expect(bench.block.members == [configuration.identifier: BlockPolicy.bare(configuration)])
     }
@@ -410,6 +397,16 @@ import Testing
         let pid = Int32(try #require(process))
         kill(pid, SIGKILL)
         #expect(waitpid(pid, nil, 0) == pid)
+    }
+
+    /// What another tunneld finds on disk.
+    private func storeAnew(_ bench: Bench) throws -> ConfigurationStore {
+        ConfigurationStore(
+            bench.directories,
+            keychain: bench.keychain,
+            contents: try StoreContents.load(bench.directories, bench.keychain),
+            incidents: bench.incidents
+        )
     }
 
     /// A session that runs, of a tunneld that is gone.

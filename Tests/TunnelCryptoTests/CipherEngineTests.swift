@@ -5,18 +5,18 @@ import Testing
 
 @Suite struct CipherEngineTests {
     @Test func `libcrypto is always there, and alone where no other is wanted`() throws {
-        #expect(try CipherEngine(.libcrypto).library == .libcrypto)
-        #expect(CipherEngine(allowing: []).library == .libcrypto)
+        #expect(try CipherEngine(.libcrypto).backEnd == .libcrypto)
+        #expect(CipherEngine(allowing: []).backEnd == .libcrypto)
         #expect(CipherEngine(allowing: [.libcrypto]).name == "libcrypto")
         #expect(try CipherEngine(.libcrypto).agreesWithLibcrypto)
     }
 
     @Test func `intel-ipsec-mb is taken where it can be used, else it is said why not`() throws {
         if let refusal = CipherEngine.ipsecMBRefusal {
-            #expect(CipherEngine().library == .libcrypto)
+            #expect(CipherEngine().backEnd == .libcrypto)
             #expect(throws: refusal) { try CipherEngine(.ipsecMB) }
         } else {
-            #expect(CipherEngine().library == .ipsecMB)
+            #expect(CipherEngine().backEnd == .ipsecMB)
             #expect(CipherEngine().name.contains(/^intel-ipsec-mb [0-9.]+ with AVX(2|-512)$/))
             #expect(try CipherEngine(.ipsecMB).agreesWithLibcrypto)
         }

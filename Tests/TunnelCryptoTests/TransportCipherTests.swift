@@ -1,19 +1,20 @@
 import TestSupport
 import Testing
-import TunnelCrypto
+
+@testable import TunnelCrypto
 
 private let empty: [UInt8] = []
 
-/// With each library that this machine has; the one that it must have is always among them.
+/// With each backEnd that this machine has; the one that it must have is always among them.
 @Suite struct TransportCipherTests {
     private let key = (0..<32).map { UInt8($0 * 7 & 255) }
-    static let libraries = CipherEngine.Library.allCases.filter {
+    static let backEnds = CipherEngine.BackEnd.allCases.filter {
         $0 == .libcrypto || CipherEngine.ipsecMBRefusal == nil
     }
 
-    @Test(arguments: libraries, [0, 1, 15, 16, 17, 63, 64, 65, 1280, 1420, 65535 - 64])
+    @Test(arguments: backEnds, [0, 1, 15, 16, 17, 63, 64, 65, 1280, 1420, 65535 - 64])
     func `a packet is sealed as the message cipher seals it, and opened again`(
-        library: CipherEngine.Library,
+        backEnd: CipherEngine.BackEnd,
         length: Int
     ) throws {
         let plaintext = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 31) }
@@ -25,7 +26,7 @@ private let empty: [UInt8] = []
             nonce: nonce.raw,
             additional: empty.raw
         )
-        let engine = try CipherEngine(library)
+        let engine = try CipherEngine(backEnd)
         let sealer = TransportCipher(key: key.raw, direction: .seal, with: engine)
         let opener = TransportCipher(key: key.raw, direction: .open, with: engine)
         for _ in 0..<3 {
@@ -37,10 +38,10 @@ private let empty: [UInt8] = []
         }
     }
 
-    @Test(arguments: libraries)
-    func `a packet that was changed, cut or moved to another counter doesn't open`(library: CipherEngine.Library) throws
+    @Test(arguments: backEnds)
+    func `a packet that was changed, cut or moved to another counter doesn't open`(backEnd: CipherEngine.BackEnd) throws
     {
-        let engine = try CipherEngine(library)
+        let engine = try CipherEngine(backEnd)
         let sealer = TransportCipher(key: key.raw, direction: .seal, with: engine)
         let opener = TransportCipher(key: key.raw, direction: .open, with: engine)
         var sealed = [UInt8](repeating: 1, count: 80)
@@ -60,9 +61,9 @@ private let empty: [UInt8] = []
         #expect(sealed.prefix(64).allSatisfy { $0 == 1 })
     }
 
-    @Test(arguments: libraries) func `each direction keeps to its own key`(library: CipherEngine.Library) throws {
+    @Test(arguments: backEnds) func `each direction keeps to its own key`(backEnd: CipherEngine.BackEnd) throws {
         let other = [UInt8](repeating: 3, count: 32)
-        let engine = try CipherEngine(library)
+        let engine = try CipherEngine(backEnd)
         let sealer = TransportCipher(key: key.raw, direction: .seal, with: engine)
         let opener = TransportCipher(key: other.raw, direction: .open, with: engine)
         var packet = [UInt8](repeating: 1, count: 32)
@@ -71,10 +72,10 @@ private let empty: [UInt8] = []
     }
 
     /// RFC 8439's own example has additional data and a nonce that a packet hasn't; these bytes are by Python's `cryptography`.
-    @Test(arguments: libraries) func `the bytes are those of another implementation`(library: CipherEngine.Library)
+    @Test(arguments: backEnds) func `the bytes are those of another implementation`(backEnd: CipherEngine.BackEnd)
         throws
     {
-        let engine = try CipherEngine(library)
+        let engine = try CipherEngine(backEnd)
         let key = (0..<32).map { UInt8(0x80 + $0) }
         let sealer = TransportCipher(key: key.raw, direction: .seal, with: engine)
         var packet = (0..<100).map { UInt8($0) } + [UInt8](repeating: 0, count: 16)
@@ -88,10 +89,10 @@ private let empty: [UInt8] = []
         )
     }
 
-    @Test(arguments: libraries)
-    func `packets of random lengths are the same for every library`(library: CipherEngine.Library) throws {
+    @Test(arguments: backEnds)
+    func `packets of random lengths are the same for every back end`(backEnd: CipherEngine.BackEnd) throws {
         var random = SystemRandomNumberGenerator()
-        let engine = try CipherEngine(library)
+        let engine = try CipherEngine(backEnd)
         let other = try CipherEngine(.libcrypto)
         let limits = [64, 2048, 65535]
         for round in 0..<300 {
@@ -114,8 +115,8 @@ private let empty: [UInt8] = []
     }
 
     @Test func `keys of one engine don't mix`() throws {
-        for library in Self.libraries {
-            let engine = try CipherEngine(library)
+        for backEnd in Self.backEnds {
+            let engine = try CipherEngine(backEnd)
             let keys = (0..<50).map { [UInt8](repeating: UInt8($0), count: 32) }
             let sealers = keys.map { TransportCipher(key: $0.raw, direction: .seal, with: engine) }
             var packets = keys.map { _ in [UInt8](repeating: 9, count: 116) }
@@ -126,22 +127,6 @@ private let empty: [UInt8] = []
                 #expect(opener.open(&packets[index], 1))
                 #expect(packets[index].prefix(100).allSatisfy { $0 == 9 })
             }
-        }
-    }
-}
-
-extension TransportCipher {
-    fileprivate func seal(_ packet: inout [UInt8], _ length: Int, _ counter: UInt64) -> Bool {
-        unsafe packet.withUnsafeMutableBytes { bytes in
-            guard let base = bytes.baseAddress else { return false }
-            return unsafe seal(inPlace: base, plaintextLength: length, counter: counter)
-        }
-    }
-
-    fileprivate func open(_ packet: inout [UInt8], _ counter: UInt64) -> Bool {
-        unsafe packet.withUnsafeMutableBytes { bytes in
-            guard let base = bytes.baseAddress else { return false }
-            return unsafe open(inPlace: base, ciphertextLength: bytes.count, counter: counter)
         }
     }
 }

@@ -108,9 +108,9 @@ enum BlockChains {
     /// A packet socket may state another protocol than the frame has (`sll_protocol`, packet(7)), so for users other than
     /// root the frame's own type counts as well, behind a VLAN's tag too. What says that it is ARP must be (RFC 826): a
     /// request or an answer for IPv4 on Ethernet and nothing behind it, or from a bridge no more than Ethernet's padding.
-    /// Frames of 802.1X come from root or the kernel; without them no Wi-Fi stays connected. A packet that has a user and came this far is not permitted; one that has
-    /// none was forwarded, or is the kernel's, and only the chain for forwarding sets that mark. Of a datagram that is sent
-    /// in fragments the first one shows where it goes.
+    /// Frames of 802.1X come from root or the kernel; without them no Wi-Fi stays connected. A packet that has a user and came
+    /// this far is not permitted; one that has none was forwarded, or is the kernel's, and only the chain for forwarding sets
+    /// that mark. Of a datagram that is sent in fragments the first one shows where it goes.
     static let netdev =
         outer + """
             \t\tip frag-off & 0x1fff != 0 accept

@@ -38,6 +38,7 @@ package enum BootBlock {
     /// Loads the file, unless the block is in force already.
     ///
     /// That the file is there says that traffic is to be blocked; what it can't be used for is done without it.
+    ///
     /// - Throws: `BlockError`.
     package static func load(_ path: String) throws -> Outcome {
         var status = stat()

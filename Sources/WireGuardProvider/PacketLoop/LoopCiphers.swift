@@ -5,8 +5,8 @@ struct LoopCiphers {
     let sealing: CipherEngine
     let opening: CipherEngine
 
-    init(allowing libraries: Set<CipherEngine.Library>) {
-        sealing = CipherEngine(allowing: libraries)
-        opening = CipherEngine(allowing: libraries)
+    init(allowing backEnds: Set<CipherEngine.BackEnd>) {
+        sealing = CipherEngine(allowing: backEnds)
+        opening = CipherEngine(allowing: backEnds)
     }
 }

@@ -36,7 +36,7 @@ package actor PacketLoop {
         v4: sending UDPSocket?,
         v6: sending UDPSocket?,
         mtu: Int,
-        ciphers: Set<CipherEngine.Library> = Set(CipherEngine.Library.allCases),
+        ciphers: Set<CipherEngine.BackEnd> = Set(CipherEngine.BackEnd.allCases),
         noticeQueue: DispatchQueue,
         handler: @escaping @Sendable ([LoopNotice]) -> Void
     ) throws(SystemError) {

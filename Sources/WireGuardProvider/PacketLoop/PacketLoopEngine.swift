@@ -14,7 +14,7 @@ import WireGuardCore
     let writer: TunWriter
     let refusals: Refusals
     var ciphers: LoopCiphers
-    private let libraries: Set<CipherEngine.Library>
+    private let backEnds: Set<CipherEngine.BackEnd>
     /// Those switched off by hand.
     private(set) var disabledOffloads: Set<Offload> = []
     var v4: UDPSocket?
@@ -49,13 +49,13 @@ import WireGuardCore
         v4: UDPSocket?,
         v6: UDPSocket?,
         mtu: Int,
-        ciphers libraries: Set<CipherEngine.Library>,
+        ciphers backEnds: Set<CipherEngine.BackEnd>,
         notices: NoticeBox,
         state: LoopState
     ) {
         self.device = device
-        self.libraries = libraries
-        ciphers = LoopCiphers(allowing: libraries)
+        self.backEnds = backEnds
+        ciphers = LoopCiphers(allowing: backEnds)
         self.v4 = v4
         self.v6 = v6
         self.mtu = mtu
@@ -145,7 +145,7 @@ import WireGuardCore
         v6?.allow(allowedAbilities)
         if changed.contains(.ipsecMB) {
             ciphers = LoopCiphers(
-                allowing: offloads.contains(.ipsecMB) ? libraries.subtracting([.ipsecMB]) : libraries
+                allowing: offloads.contains(.ipsecMB) ? backEnds.subtracting([.ipsecMB]) : backEnds
             )
             for pair in sessions.values { pair.use(ciphers) }
         }
